@@ -1,0 +1,1 @@
+"""Who attempts a task: actions, episode loop, models, attempts, failure analysis."""

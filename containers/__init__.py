@@ -1,0 +1,1 @@
+"""Where a task lives: images, engines, sandboxes, grading and proof."""

@@ -1,0 +1,1 @@
+"""Ground floor: what a task is, and how its content is written."""

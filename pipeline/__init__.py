@@ -1,0 +1,1 @@
+"""The roof: Dagster assets, checks, releases and the command line."""

@@ -1,0 +1,1 @@
+"""What learns from tasks: reward, judge, presets and the verl job."""
