@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -122,10 +123,10 @@ def draw_rows(draw: Draw, pairs: int, batches: int, window: int) -> tuple[list[R
     def add(side: list[Row], prefix: str, offset: int, amount: int, tag: str = "") -> None:
         side.append(Row(f"{prefix}{next(numbers)}", start + timedelta(days=offset), amount, tag))
 
-    for _ in range(pairs):
-        offset, amount = draw.between(3, 27), draw.between(500, 250_000)
+    for number in range(pairs):
+        offset, amount = draw.between(6, 24), draw.between(500, 250_000)
         add(statement, "S", offset, amount)
-        kind = draw.between(0, 9)
+        kind = number + 5 if number < 5 else draw.between(0, 9)  # every trap occurs whatever the seed
         if kind < 6:
             add(books, "B", offset + draw.between(-window, window), amount)
         elif kind < 8:  # two candidates: the closer one wins
@@ -281,8 +282,6 @@ def rules(world: World, window: int, exponent: int, batches: bool) -> dict[str, 
 
 def sha(text: str) -> str:
     """Hex sha256."""
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()
 
 

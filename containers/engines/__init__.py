@@ -1,0 +1,1 @@
+"""Engines: one protocol, one file each."""

@@ -1,0 +1,382 @@
+"""The embedded engine: bubblewrap over overlay layers, in a user namespace whose root is nobody on the host. No daemon.
+
+Protected: the host's files, processes, network and kernel interfaces; other sandboxes. Limits need control groups
+(`doctor` says where they are missing). Not protected: a bug in the kernel itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from containers import layers, probe
+from containers.linux import cgroups, identity
+from containers.sandbox import (
+    DEFAULT_PATH,
+    OUTPUT_LIMIT,
+    BuiltImage,
+    Capability,
+    ExecResult,
+    GradeRequest,
+    GradeResult,
+    PutFile,
+    StartOptions,
+    TestResult,
+)
+from containers.state import State, default_state
+from containers.streams import Collector
+from containers.warden.client import Reply, Warden, memory_file, read_memory_file
+from containers.warden.inside import KINDS
+from generators.errors import EngineError, SandboxFault
+from generators.task import Image, Limits
+
+_INFO_FD = 200
+_START_SECONDS = 30.0
+_BASIC = ("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--chdir", "/")
+
+
+class BubblewrapSandbox:
+    """A live sandbox: descriptors of its namespaces, of its first process and of its writable layer."""
+
+    def __init__(self, engine: BubblewrapEngine, built: BuiltImage, limits: Limits, options: StartOptions) -> None:
+        self.engine, self.built, self.limits, self.options = engine, built, limits, options
+        self._group: cgroups.Group | None = None
+        self._namespaces: dict[str, int] = {}
+        self._fds: list[int] = []
+        self._init = self._upper = self._keeper = -1
+        self._ended = self._closed = False
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def open(self, *, network: bool = False, persistent: tuple[Path, Path] | None = None, binds: Sequence[str] = ()) -> Self:
+        """Create the namespaces and mounts. `persistent` (upper, work) keeps the writable layer on disk, for builds."""
+        engine = self.engine
+        self._group = engine.new_group(self.limits)
+        argv = [str(engine.bwrap), "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--cap-drop", "ALL"]
+        argv += [] if network else ["--unshare-net"]
+        argv += ["--hostname", self.options.hostname]
+        for layer in self.built.layers:
+            argv += ["--overlay-src", layer]
+        scratch = str(engine.state.folder("mnt"))
+        upper, work = persistent or (Path(scratch, "upper"), Path(scratch, "work"))
+        argv += ["--overlay", str(upper), str(work), "/", *_BASIC, *binds, "--info-fd", str(_INFO_FD), "cat"]
+        keeper_read, self._keeper = os.pipe()
+        ready, keeper_out = os.pipe()
+        info, info_write = os.pipe()
+        errors = memory_file()
+        self._fds += [self._keeper, ready, info, errors]
+        request = {
+            "id_map": vars(engine.ids),
+            "procs": self._procs(),
+            "scratch": None if persistent else scratch,
+            "disk_mb": self.limits.disk_mb,
+            "argv": argv,
+            "env": {"PATH": DEFAULT_PATH, **engine.bwrap_env},
+        }
+        reply = engine.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
+        for fd in (keeper_read, keeper_out, info_write):
+            os.close(fd)
+        try:
+            if not persistent:
+                _, fds = reply.receive_with_fds(_START_SECONDS)
+                self._upper = fds[0]
+                self._fds += fds
+            self._become_ready(ready, info, errors)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            reply.close()
+        return self
+
+    def _become_ready(self, ready: int, info: int, errors: int) -> None:
+        """Wait until the keeper echoes a byte: only then do all mounts exist. Then hold on to the namespaces."""
+        os.write(self._keeper, b"\n")
+        if not select.select([ready], [], [], _START_SECONDS)[0] or not os.read(ready, 1):
+            said = read_memory_file(errors).decode(errors="replace").strip().splitlines()
+            raise SandboxFault(f"bubblewrap did not start: {said[-1] if said else 'no message'}")
+        pid = int(json.loads(os.read(info, 65536))["child-pid"])
+        self._init = os.pidfd_open(pid)
+        self._fds.append(self._init)
+        for kind in KINDS:
+            if os.readlink(f"/proc/{pid}/ns/{kind}") == os.readlink(f"/proc/self/ns/{kind}"):
+                continue  # a build shares the host's network
+            fd = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
+            self._namespaces[kind] = fd
+            self._fds.append(fd)
+
+    def end_processes(self) -> None:
+        """Kill the sandbox's first process; the kernel then ends all others before that one counts as gone."""
+        if self._init < 0 or self._ended:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        if not select.select([self._init], [], [], _START_SECONDS)[0]:
+            raise SandboxFault("the sandbox's processes would not end")
+        self._ended = True
+
+    def close(self) -> None:
+        """Destroy it: processes, then descriptors (and with them mounts and writable layer), then the control group."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(SandboxFault):
+            self.end_processes()
+        for fd in self._fds:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        if self._group is not None:
+            self.engine.old_group(self._group)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- work -------------------------------------------------------------------------------------------------------
+
+    def exec(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float,
+        user: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        output_limit: int = OUTPUT_LIMIT,
+        shell: Sequence[str] = ("/bin/bash", "-c"),
+    ) -> ExecResult:
+        """Run a command and wait for it; at the timeout its process group is killed."""
+        began = time.monotonic()
+        source = memory_file(stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
+        if stdin:
+            os.lseek(source, 0, os.SEEK_SET)
+        out, err = Collector(output_limit), Collector(output_limit)
+        argv = [*shell, command] if isinstance(command, str) else list(command)
+        try:
+            reply = self.run(argv, (source, out.write_end, err.write_end), user=user, cwd=cwd, env=env)
+            for fd in (out, err):
+                fd.started()
+            code: int | None = None
+            with reply:
+                while code is None:
+                    left = timeout - (time.monotonic() - began)
+                    streams = [stream for stream in (out, err) if stream.open]
+                    ready = select.select([reply.channel, *streams], [], [], max(0.0, left))[0]
+                    for stream in streams:
+                        if stream in ready:
+                            stream.take()
+                    if reply.channel in ready:
+                        code = int(reply.receive(_START_SECONDS)["exit"])
+                    elif not ready and left <= 0:
+                        reply.channel.shutdown(1)
+                        reply.receive(_START_SECONDS)
+                        break
+            out.drain()
+            err.drain()
+            cut = out.truncated or err.truncated
+            return ExecResult(code, out.data(), err.data(), time.monotonic() - began, cut)
+        finally:
+            os.close(source)
+            out.close()
+            err.close()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        stdio: tuple[int, int, int],
+        *,
+        user: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        tty: bool = False,
+    ) -> Reply:
+        """Start a program on given descriptors; the reply answers {"exit": code}, and hanging up kills it."""
+        built = self.built
+        as_root = user in ("root", "0")
+        home = "/root" if as_root else built.home
+        request = {
+            "argv": list(argv),
+            "cwd": cwd or built.workdir,
+            "env": {
+                "PATH": DEFAULT_PATH,
+                "HOME": home,
+                "USER": "root" if as_root else built.user,
+                **built.env,
+                **self.options.env,
+                **(env or {}),
+            },
+            "uid": 0 if as_root else built.uid,
+            "gid": 0 if as_root else built.gid,
+            "groups": [] if as_root else list(built.groups),
+            "tty": tty,
+            "procs": self._procs(),
+            "max_processes": None if self._group else self.limits.pids,
+            "kinds": list(self._namespaces),
+        }
+        if self._ended:
+            raise SandboxFault("the sandbox's processes were already ended")
+        return self.engine.warden.call("execute", request, [*stdio, *self._namespaces.values()])
+
+    def put(self, files: Sequence[PutFile]) -> None:
+        """Place files, making folders as needed."""
+        entries = [
+            {"kind": "file", "path": file.path, "size": len(file.data), "mode": file.mode, "uid": file.uid, "gid": file.gid}
+            for file in files
+        ]
+        self._put(entries, b"".join(file.data for file in files))
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and its parents, owned by root."""
+        self._put([{"kind": "directory", "path": path, "mode": None, "uid": -1, "gid": -1}], b"")
+
+    def _put(self, entries: Sequence[Mapping[str, object]], data: bytes) -> None:
+        content = memory_file(data)
+        spaces = self._some("user", "mnt")
+        try:
+            request = {"entries": list(entries), "procs": self._procs(), "kinds": list(spaces)}
+            with self.engine.warden.call("put", request, [content, *spaces.values()]) as reply:
+                reply.receive(_START_SECONDS)
+        finally:
+            os.close(content)
+
+    def get(self, path: str, limit: int = 1 << 24) -> bytes:
+        """The contents of a regular file, at most `limit` bytes."""
+        content = memory_file()
+        spaces = self._some("user", "mnt")
+        try:
+            request = {"path": path, "limit": limit, "procs": self._procs(), "kinds": list(spaces)}
+            with self.engine.warden.call("get", request, [content, *spaces.values()]) as reply:
+                reply.receive(_START_SECONDS)
+            return read_memory_file(content)
+        finally:
+            os.close(content)
+
+    def changed_paths(self) -> list[str]:
+        """Paths that differ from the image, sorted; deleted ones too."""
+        spaces = self._some("user")
+        with self.engine.warden.call("changed", {"kinds": list(spaces)}, [self._upper, *spaces.values()]) as reply:
+            return [entry["path"] for entry in reply.receive(_START_SECONDS)]
+
+    def kill_session(self, session: int) -> None:
+        """Kill every process of a session inside but its leader."""
+        spaces = self._some("user", "mnt", "pid")
+        request = {"session": session, "kinds": list(spaces)}
+        with self.engine.warden.call("signal_children", request, list(spaces.values())) as reply:
+            reply.receive(_START_SECONDS)
+
+    def grade(self, request: GradeRequest) -> GradeResult:
+        """End all processes, then run tests over the end state."""
+        began = time.monotonic()
+        self.end_processes()
+        log = memory_file()
+        spaces = self._some("user", "mnt", "uts")
+        env = {"PATH": DEFAULT_PATH, "HOME": "/root", **self.built.env, **self.options.env, **request.env}
+        payload = {
+            "source": request.source,
+            "names": list(request.names),
+            "env": env,
+            "seed": request.seed,
+            "timeout": request.timeout,
+            "procs": self._procs(),
+            "max_processes": None if self._group else self.limits.pids,
+            "kinds": list(spaces),
+        }
+        warden = self.engine.grader(int(request.env.get("PYTHONHASHSEED", "0")))
+        try:
+            with warden.call("grade", payload, [log, *spaces.values()]) as reply:
+                answer = reply.receive(request.timeout + _START_SECONDS)
+            said = read_memory_file(log)[-4000:].decode(errors="replace")
+        finally:
+            os.close(log)
+        seconds = time.monotonic() - began
+        if "reason" in answer:
+            return GradeResult((), answer["reason"], said, seconds)
+        return GradeResult(tuple(TestResult(**test) for test in answer["outcome"]["tests"]), "", said, seconds)
+
+    def _some(self, *kinds: str) -> dict[str, int]:
+        return {kind: self._namespaces[kind] for kind in kinds}
+
+    def _procs(self) -> list[str]:
+        return self._group.procs_files() if self._group else []
+
+
+class BubblewrapEngine:
+    """Builds images as overlay layers and starts sandboxes over them. Safe for several threads."""
+
+    name = "bubblewrap"
+
+    def __init__(self, state: State | None = None, say: Callable[[str], None] = lambda _: None) -> None:
+        self.state = state or default_state()
+        self.say = say
+        self.state.prepare()
+        if blocked := self.state.blocked_by():
+            raise EngineError(
+                f"{blocked} cannot be passed by the sandbox's ids, so nothing below it can be used; set TERMFORGE_HOME to a "
+                f"place whose parents all have mode o+x"
+            )
+        self.ids = identity.id_map()
+        self.hierarchy = cgroups.detect()
+        self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
+        self._names = itertools.count()
+        self._lock = threading.Lock()
+        self._graders: dict[int, Warden] = {}
+        self.warden = self.grader(0)
+
+    def grader(self, hash_seed: int) -> Warden:
+        """The warden whose interpreter has this hash seed; started on first use."""
+        with self._lock:
+            if hash_seed not in self._graders:
+                self._graders[hash_seed] = Warden(hash_seed)
+            return self._graders[hash_seed]
+
+    def new_group(self, limits: Limits) -> cgroups.Group | None:
+        """A control group for one sandbox, named after this process so that it can be reaped."""
+        name = f"{self.state.owner}-{next(self._names)}"
+        return cgroups.make(self.hierarchy, name, limits.memory_mb, limits.pids, limits.cpus)
+
+    def old_group(self, group: cgroups.Group) -> None:
+        """Remove a group that is no longer used."""
+        group.remove()
+
+    def probe(self) -> list[Capability]:
+        """What this machine can do for sandboxes."""
+        return probe.bubblewrap(self.state)
+
+    def build(self, image: Image, limits: Limits) -> BuiltImage:
+        """Build an image step by step, reusing every layer that is there."""
+        return layers.build(self, image, limits)
+
+    def start(self, built: BuiltImage, limits: Limits, options: StartOptions | None = None) -> BubblewrapSandbox:
+        """Start a sandbox of a built image."""
+        return BubblewrapSandbox(self, built, limits, options or StartOptions()).open()
+
+    def start_for_build(self, built: BuiltImage, limits: Limits, upper: Path, work: Path) -> BubblewrapSandbox:
+        """A sandbox with the host's network whose writable layer stays on disk."""
+        sandbox = BubblewrapSandbox(self, built, limits, StartOptions(hostname="build"))
+        return sandbox.open(network=True, persistent=(upper, work), binds=probe.network_binds())
+
+    def close(self) -> None:
+        """End the wardens and every sandbox with them."""
+        with self._lock:
+            for warden in self._graders.values():
+                warden.close()
+            self._graders.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+

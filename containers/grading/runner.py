@@ -1,0 +1,72 @@
+"""Run a test module from memory: no file of it exists where code under test could read it.
+
+The module is a pytest module of plain functions. A test passes if it returns; anything raised fails it (a skip too: what was
+not checked did not pass). Tests find only modules that were loaded beforehand.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import random
+import sys
+import time
+import traceback
+from types import ModuleType
+from typing import Any
+
+FILENAME = "<completion tests>"
+_MESSAGE_LIMIT = 400
+
+
+def run(source: str, names: list[str], env: dict[str, str], seed: int) -> dict[str, Any]:
+    """Outcomes in the order of `names` (all tests of the module, where there are no names).
+
+    Returns {"tests": [{"name", "passed", "message", "seconds"}]}.
+    """
+    _isolate(env, seed)
+    linecache.cache[FILENAME] = (len(source), None, source.splitlines(keepends=True), FILENAME)
+    module = ModuleType("test_outputs")
+    sys.modules["test_outputs"] = module
+    try:
+        exec(compile(source, FILENAME, "exec"), module.__dict__)
+    except BaseException as error:
+        return {"tests": [_result(name, _message(error), 0.0) for name in names or ["test_module"]]}
+    if not names:
+        names = [name for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
+    return {"tests": [_run_one(module, name) for name in names]}
+
+
+def _isolate(env: dict[str, str], seed: int) -> None:
+    os.environ.clear()
+    os.environ.update(env)
+    sys.path[:] = []
+    sys.path_hooks.clear()
+    sys.path_importer_cache.clear()
+    random.seed(seed)
+    time.tzset()
+
+
+def _run_one(module: ModuleType, name: str) -> dict[str, Any]:
+    began = time.perf_counter()
+    try:
+        function = getattr(module, name, None)
+        if function is None:
+            raise LookupError(f"the module has no {name}")
+        function()
+        message = None
+    except BaseException as error:
+        message = _message(error)
+    return _result(name, message, time.perf_counter() - began)
+
+
+def _message(error: BaseException) -> str:
+    """What failed, with the line of the tests where it did."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILENAME]
+    text = "".join(traceback.format_exception_only(error)).strip()
+    where = f" [line {frames[-1].lineno}: {(frames[-1].line or '').strip()}]" if frames else ""
+    return f"{text[:_MESSAGE_LIMIT]}{where[:_MESSAGE_LIMIT]}"
+
+
+def _result(name: str, message: str | None, seconds: float) -> dict[str, Any]:
+    return {"name": name, "passed": message is None, "message": message or "", "seconds": round(seconds, 6)}

@@ -1,0 +1,234 @@
+"""Images as stacks of overlay layers: one layer per build step, cached by everything that went into it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from containers import dockerfile, rootfs
+from containers.dockerfile import Instruction
+from containers.sandbox import BuildFailure, BuiltImage, PutFile
+from containers.state import storage
+from generators.digest import digest_of
+from generators.errors import TaskError
+from generators.task import Image, Limits
+
+if TYPE_CHECKING:
+    from containers.engines.bubblewrap import BubblewrapEngine, BubblewrapSandbox
+
+Work = Callable[["BubblewrapSandbox"], None]
+_OUTPUT_TAIL = 4000
+_counter = threading.local()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a build stands: the layers so far and what ENV, WORKDIR, USER and SHELL have set."""
+
+    key: str
+    layers: tuple[str, ...]
+    base_digest: str
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    args: dict[str, str] = field(default_factory=dict[str, str])
+    workdir: str = "/"
+    user: str = "root"
+    ids: tuple[int, int, tuple[int, ...], str] = (0, 0, (), "/root")
+    shell: tuple[str, ...] = ("/bin/sh", "-c")
+    notes: tuple[str, ...] = ()
+
+    def image(self, seconds: float = 0.0) -> BuiltImage:
+        """What can be started at this point."""
+        uid, gid, groups, home = self.ids
+        return BuiltImage(
+            digest=self.key,
+            base_digest=self.base_digest,
+            layers=self.layers,
+            env=self.env,
+            workdir=self.workdir,
+            user=self.user,
+            uid=uid,
+            gid=gid,
+            groups=groups,
+            home=home,
+            notes=self.notes,
+            seconds=seconds,
+        )
+
+
+def build(engine: BubblewrapEngine, image: Image, limits: Limits) -> BuiltImage:
+    """Run a Dockerfile's steps.
+
+    Raises:
+        BuildFailure: a step failed, took too long, or is not supported.
+        EngineError: no base for its FROM.
+    """
+    began = time.monotonic()
+    try:
+        steps = dockerfile.parse(image.dockerfile)
+    except TaskError as error:
+        raise BuildFailure("dockerfile_unsupported", str(error), "") from error
+    progress = Progress("", (), "")
+    for step in steps:
+        left = limits.build_seconds - (time.monotonic() - began)
+        try:
+            progress = _step(engine, progress, step, image, limits, left)
+        except TaskError as error:
+            raise BuildFailure("dockerfile_invalid", str(error), "") from error
+    return progress.image(time.monotonic() - began)
+
+
+def _step(
+    engine: BubblewrapEngine, at: Progress, step: Instruction, image: Image, limits: Limits, seconds: float
+) -> Progress:
+    variables = {**at.args, **at.env}
+    match step.name:
+        case "FROM":
+            base = rootfs.base_filesystem(
+                dockerfile.expand(step.text, variables).split()[0], engine.state, engine.warden, engine.ids, engine.say
+            )
+            return replace(at, key=base.digest, layers=(str(base.folder),), base_digest=base.digest)
+        case "ENV":
+            return replace(at, env={**at.env, **dockerfile.assignments(step, variables)})
+        case "ARG":
+            name, _, default = step.text.partition("=")
+            return replace(at, args={**at.args, name.strip(): dockerfile.expand(default.strip("\"'"), variables)})
+        case "SHELL":
+            return replace(at, shell=step.exec_form)
+        case "USER":
+            return _user(engine, at, dockerfile.expand(step.text, variables), limits)
+        case "WORKDIR":
+            folder = str(PurePosixPath(at.workdir) / dockerfile.expand(step.text, variables))
+            key = digest_of([at.key, "WORKDIR", folder])
+            return replace(_layer(engine, at, key, lambda box: box.make_folder(folder), limits), workdir=folder)
+        case "COPY":
+            return _copy(engine, at, step, image, variables, limits)
+        case "RUN":
+            return _run(engine, at, step, variables, limits, seconds)
+        case _:
+            return replace(at, notes=(*at.notes, f"{step.name} is noted, not run"))
+
+
+def _copy(
+    engine: BubblewrapEngine, at: Progress, step: Instruction, image: Image, variables: dict[str, str], limits: Limits
+) -> Progress:
+    copy = dockerfile.resolve_copy(step, image, at.workdir, variables)
+    uid, gid = _owner(engine, at, copy.owner, limits) if copy.owner else (0, 0)
+    files = [PutFile(path, file.data(), copy.mode or file.mode, uid, gid) for path, file in copy.files]
+    content = [[path, file.content, copy.mode or file.mode] for path, file in copy.files]
+    key = digest_of([at.key, "COPY", content, uid, gid])
+    return _layer(engine, at, key, lambda box: box.put(files), limits)
+
+
+def _run(
+    engine: BubblewrapEngine, at: Progress, step: Instruction, variables: dict[str, str], limits: Limits, seconds: float
+) -> Progress:
+    argv = list(step.exec_form) or [*at.shell, step.text]
+    env = {**at.args, **at.env}
+    key = digest_of([at.key, "RUN", argv, env, at.workdir, at.user])
+
+    def work(box: BubblewrapSandbox) -> None:
+        result = box.exec(argv, timeout=max(1.0, seconds), env={**_network_env(), **env})
+        if result.timed_out:
+            raise BuildFailure("build_timeout", f"line {step.line}: RUN {step.text[:200]}", result.tail(_OUTPUT_TAIL))
+        if result.exit_code:
+            name = f"line {step.line}: RUN {step.text[:200]} ended with {result.exit_code}"
+            raise BuildFailure("build_failed", name, result.tail(_OUTPUT_TAIL))
+
+    return _layer(engine, at, key, work, replace_memory(limits))
+
+
+def replace_memory(limits: Limits) -> Limits:
+    """Limits for a build step: packages need more memory and processes than an agent."""
+    return limits.model_copy(update={"memory_mb": max(limits.memory_mb, 2048), "pids": max(limits.pids, 1024), "cpus": 16.0})
+
+
+def _network_env() -> dict[str, str]:
+    names = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL", "PIP_CERT")
+    return {"DEBIAN_FRONTEND": "noninteractive"} | {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _user(engine: BubblewrapEngine, at: Progress, name: str, limits: Limits) -> Progress:
+    """Look a user up in the image: ids, groups and home."""
+    name = name.split(":")[0]
+    with engine.start(replace(at, ids=(0, 0, (), "/root"), user="root").image(), limits) as box:
+        passwd = box.get("/etc/passwd").decode(errors="replace")
+        group = box.get("/etc/group").decode(errors="replace")
+    for line in passwd.splitlines():
+        fields = line.split(":")
+        if len(fields) >= 6 and name in (fields[0], fields[2]):
+            groups = [int(f[2]) for f in (row.split(":") for row in group.splitlines()) if len(f) > 3 and fields[0] in f[3].split(",")]
+            return replace(at, user=fields[0], ids=(int(fields[2]), int(fields[3]), tuple(groups), fields[5]))
+    raise TaskError(f"USER {name}: the image has no such user")
+
+
+def _owner(engine: BubblewrapEngine, at: Progress, owner: str, limits: Limits) -> tuple[int, int]:
+    if owner.replace(":", "").isdigit():
+        uid, _, gid = owner.partition(":")
+        return int(uid), int(gid or uid)
+    uid, gid, _, _ = _user(engine, at, owner, limits).ids
+    return uid, gid
+
+
+def _layer(engine: BubblewrapEngine, at: Progress, key: str, work: Work, limits: Limits) -> Progress:
+    """The layer of a step: from the cache, or by doing its work in a sandbox over the layers below."""
+    folder = engine.state.folder("layers") / key[:16]
+    if not (folder / "done").exists():
+        with storage("building an image layer"), _locked(engine.state.folder("layers") / f".lock-{key[:16]}"):
+            if not (folder / "done").exists():
+                _fill(engine, at, folder, work, limits)
+    empty = (folder / "done").read_text() == "empty"
+    return replace(at, key=key, layers=at.layers if empty else (*at.layers, str(folder / "fs")))
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    path.unlink(missing_ok=True)
+
+
+def _fill(engine: BubblewrapEngine, at: Progress, folder: Path, work: Work, limits: Limits) -> None:
+    number = getattr(_counter, "value", 0) + 1
+    _counter.value = number
+    place = engine.state.folder("tmp") / f"{engine.state.owner}-layer-{threading.get_ident()}-{number}"
+    upper, scratch = place / "fs", place / "work"
+    for path in (place, upper, scratch):
+        path.mkdir()
+        if not engine.ids.helper:
+            os.chown(path, engine.ids.uid0, engine.ids.gid0)
+    try:
+        with engine.start_for_build(at.image(), limits, upper, scratch) as box:
+            work(box)
+        rootfs.remove_tree(scratch, engine.warden, engine.ids)
+        (place / "done").write_text("full" if any(upper.iterdir()) else "empty")
+        if folder.exists():
+            rootfs.remove_tree(folder, engine.warden, engine.ids)
+        place.rename(folder)
+    finally:
+        if place.exists():
+            rootfs.remove_tree(place, engine.warden, engine.ids)
+
+
+def layer_sizes(folder: Path) -> dict[str, int]:
+    """Bytes of each cached layer."""
+    sizes: dict[str, int] = {}
+    for layer in sorted(path for path in folder.iterdir() if path.is_dir()):
+        sizes[layer.name] = sum(file.lstat().st_size for file in layer.rglob("*") if file.is_file())
+    return sizes
+
+
+def clear(folder: Path, engine: BubblewrapEngine) -> None:
+    """Remove every cached layer."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            rootfs.remove_tree(path, engine.warden, engine.ids)
+        else:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""What the embedded engine asks of the kernel: namespaces, credentials, filters, control groups."""

@@ -1,0 +1,80 @@
+"""Thin typed wrappers around the few system calls that Python lacks. Each raises OSError."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+
+# What root inside a sandbox keeps: enough for packages, owners and ports below 1024; no mounts, no raw sockets,
+# no ptrace of others, no device nodes.
+KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 10, 18, 31})
+# chown, dac_override, fowner, fsetid, kill, setgid, setuid, net_bind_service, sys_chroot, setfcap
+LAST_CAPABILITY = 40
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, call: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    """unshare(2)."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def setns(fd: int, kind: int) -> None:
+    """setns(2)."""
+    _check(_libc.setns(fd, kind), "setns")
+
+
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    """mount(2)."""
+    arguments = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode())
+    _check(_libc.mount(*arguments), f"mount {target}")
+
+
+def prctl(option: int, argument: int, third: int = 0) -> None:
+    """prctl(2) with up to two arguments."""
+    zero = ctypes.c_ulong(0)
+    _check(_libc.prctl(option, ctypes.c_ulong(argument), ctypes.c_ulong(third), zero, zero), "prctl")
+
+
+class _CapHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _CapData(ctypes.Structure):
+    _fields_ = [("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32)]
+
+
+def drop_capabilities(kept: frozenset[int] = KEPT_CAPABILITIES) -> None:
+    """Drop all but `kept` from the bounding set; nothing is inheritable or ambient."""
+    for capability in range(LAST_CAPABILITY + 1):
+        if capability not in kept:
+            prctl(PR_CAPBSET_DROP, capability)
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+
+
+def limit_own_capabilities(kept: frozenset[int] = KEPT_CAPABILITIES) -> None:
+    """Reduce this process's effective and permitted sets to `kept` (for code that does not exec)."""
+    header = _CapHeader(0x20080522, 0)
+    data = (_CapData * 2)()
+    for word in range(2):
+        mask = sum(1 << (capability % 32) for capability in kept if capability // 32 == word)
+        data[word] = _CapData(mask, mask, 0)
+    _check(_libc.capset(ctypes.byref(header), ctypes.byref(data)), "capset")
+
+
+def die_with_parent(signal_number: int = 9) -> None:
+    """Be killed when the parent thread ends. Call after the last change of credentials, which clears it."""
+    prctl(PR_SET_PDEATHSIG, signal_number)

@@ -1,0 +1,1 @@
+"""Proof: the gates a task passes and the evidence they leave."""

@@ -1,0 +1,143 @@
+"""Base root file systems for the embedded engine, made once from the machine's own Debian mirror.
+
+`FROM debian:bookworm-slim` is served by a minimal Debian made with mmdebstrap (Debian's own tool), unpacked so that its files
+belong to the ids behind the sandbox's users. A tar file of your own serves instead where TERMFORGE_BASE_TAR names one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from containers.linux.identity import IdMap
+from containers.state import State, storage
+from containers.warden.client import Warden
+from generators.digest import digest_of
+from generators.errors import EngineError
+
+SUITES = {"debian:bookworm-slim": "bookworm", "debian:bookworm": "bookworm", "debian:12-slim": "bookworm"}
+_OPTIONS = (
+    "--variant=minbase",
+    '--aptopt=Acquire::Languages "none"',
+    "--dpkgopt=force-unsafe-io",
+    "--dpkgopt=path-exclude=/usr/share/man/*",
+    "--dpkgopt=path-exclude=/usr/share/locale/*",
+    "--dpkgopt=path-exclude=/usr/share/doc/*",
+    "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+)
+_LEFT_OUT = ("--exclude=./dev/*", "--exclude=./etc/resolv.conf", "--exclude=./etc/hostname")  # the machine's own
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class BaseFilesystem:
+    """An unpacked base: its folder, and a digest of the packages in it."""
+
+    folder: Path
+    digest: str
+
+
+def base_filesystem(name: str, state: State, warden: Warden, ids: IdMap, say: Say) -> BaseFilesystem:
+    """The base behind a FROM name, made on first use (about half a minute).
+
+    Raises:
+        EngineError: no such base here, no mmdebstrap, or no mirror.
+    """
+    own_tar = os.environ.get("TERMFORGE_BASE_TAR")
+    if name not in SUITES and not own_tar:
+        known = ", ".join(sorted(SUITES))
+        raise EngineError(f"base image {name!r} is not known to the embedded engine (it has {known}); use the docker engine")
+    key = digest_of([name, own_tar, list(_OPTIONS), ids.first, ids.uid0])[:16]
+    folder = state.folder("rootfs") / key
+    with storage("making the base file system"), open(state.folder("rootfs") / f".lock-{key}", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "digest").is_file():
+            _make(folder, Path(own_tar) if own_tar else None, SUITES.get(name, ""), state, warden, ids, say)
+    return BaseFilesystem(folder / "fs", (folder / "digest").read_text().strip())
+
+
+def _make(
+    folder: Path, own_tar: Path | None, suite: str, state: State, warden: Warden, ids: IdMap, say: Say
+) -> None:
+    work = state.folder("tmp") / f"{state.owner}-rootfs"
+    remove_tree(work, warden, ids)
+    work.mkdir()
+    tar = own_tar or work / "base.tar"
+    if own_tar is None:
+        say(f"Making the base file system ({suite}) from this machine's Debian mirror, once; about half a minute ...")
+        _mmdebstrap(tar, suite, work)
+    filesystem = work / "fs"
+    filesystem.mkdir()
+    if not ids.helper:
+        os.chown(filesystem, ids.uid0, ids.gid0)
+    os.chmod(work, 0o755)
+    with tar.open("rb") as archive:
+        code = run_as_root(["tar", "-C", str(filesystem), "-xpf", "-", *_LEFT_OUT], warden, ids, archive.fileno())
+    if code:
+        raise EngineError(f"the base file system could not be unpacked (tar ended with {code}); is {work} on a full disk?")
+    packages = hashlib.sha256((filesystem / "var/lib/dpkg/status").read_bytes()).hexdigest()
+    if own_tar is None:
+        tar.unlink()
+    (work / "digest").write_text(packages + "\n")
+    work.rename(folder)
+
+
+def _mmdebstrap(tar: Path, suite: str, work: Path) -> None:
+    program = shutil.which("mmdebstrap")
+    if program is None:
+        raise EngineError("mmdebstrap is missing: run `sudo apt-get install mmdebstrap` (or name a TERMFORGE_BASE_TAR)")
+    mode = "--mode=root" if os.geteuid() == 0 else "--mode=unshare"
+    command = [program, mode, *_OPTIONS, suite, str(tar), *_mirrors(suite)]
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(_scratch(work))})
+    if result.returncode:
+        last = next((line for line in reversed(result.stderr.splitlines()) if line.startswith("E:")), "no message")
+        raise EngineError(f"no base file system: mmdebstrap could not use this machine's Debian mirror ({last})")
+
+
+def _scratch(work: Path) -> Path:
+    """Memory where there is plenty of it, else the disk."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1 << 30:
+        return memory
+    return work
+
+
+def _mirrors(suite: str) -> list[str]:
+    """The machine's own Debian mirror, where its sources name one; else mmdebstrap's default."""
+    folder = Path("/etc/apt")
+    texts = [path for pattern in ("sources.list", "sources.list.d/*") for path in sorted(folder.glob(pattern))]
+    for path in texts:
+        if path.suffix not in {".list", ".sources"}:
+            continue
+        found = re.search(r"^(?:URIs:\s*|deb\s+(?:\[[^\]]*\]\s+)?)(\S*/debian/?)(?:\s|$)", path.read_text(), re.MULTILINE)
+        if found:
+            return [found[1]]
+    return []
+
+
+def run_as_root(argv: list[str], warden: Warden, ids: IdMap, stdin: int | None = None) -> int:
+    """Run a host program as root of a user namespace with our id map; its exit code."""
+    null = os.open("/dev/null", os.O_RDWR)
+    try:
+        fds = [null if stdin is None else stdin, null, null]
+        request = {"id_map": vars(ids), "argv": argv, "env": {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}}
+        with warden.call("as_root", request, fds) as reply:
+            return int(reply.receive(3600)["exit"])
+    finally:
+        os.close(null)
+
+
+def remove_tree(path: Path, warden: Warden, ids: IdMap) -> None:
+    """Remove a tree that may hold files of mapped ids."""
+    if not path.exists():
+        return
+    if ids.helper:
+        run_as_root(["rm", "-rf", str(path)], warden, ids)
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,207 @@
+"""What every engine offers: one protocol for images and sandboxes, whatever runs them.
+
+    engine = BubblewrapEngine()
+    built = engine.build(task.image, task.limits)
+    with engine.start(built, task.limits) as sandbox:
+        result = sandbox.exec("ls -l /srv", timeout=10)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+from generators.task import Image, Limits
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+OUTPUT_LIMIT = 1 << 20  # bytes kept of each stream of a command
+
+
+@dataclass(frozen=True)
+class ExecResult:
+    """How a command ended. `exit_code` is None when it ran out of time; streams hold at most the output limit."""
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    truncated: bool = False
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the deadline ended it."""
+        return self.exit_code is None
+
+    def tail(self, limit: int = 2000) -> str:
+        """The end of what it said, for a message."""
+        return (self.stdout + self.stderr).decode(errors="replace")[-limit:].strip()
+
+
+@dataclass(frozen=True)
+class BuiltImage:
+    """An image that an engine can start. `layers` are lowest first; their meaning is the engine's own."""
+
+    digest: str
+    base_digest: str
+    layers: tuple[str, ...]
+    env: Mapping[str, str]
+    workdir: str = "/"
+    user: str = "root"
+    uid: int = 0
+    gid: int = 0
+    groups: tuple[int, ...] = ()
+    home: str = "/root"
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+class BuildFailure(Exception):
+    """An image does not build: the task's fault, with the step and the end of its output. Not an engine fault."""
+
+    def __init__(self, reason: str, step: str, output: str) -> None:
+        super().__init__(f"{reason}: {step}")
+        self.reason = reason
+        self.step = step
+        self.output = output
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test's outcome."""
+
+    __test__ = False
+
+    name: str
+    passed: bool
+    message: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class GradeRequest:
+    """A module to run over a sandbox's end state. `names` in the order to run them; empty means all."""
+
+    source: str
+    names: tuple[str, ...] = ()
+    timeout: float = 60.0
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class GradeResult:
+    """Outcomes, or the reason why there are none (then the grading is invalid, never a 0)."""
+
+    tests: tuple[TestResult, ...]
+    reason: str = ""
+    log: str = ""
+    seconds: float = 0.0
+
+    @property
+    def valid(self) -> bool:
+        """Whether the tests really ran to their end."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """What may differ between two sandboxes of one image."""
+
+    hostname: str = "sandbox"
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class PutFile:
+    """A file to place in a sandbox; `mode` None keeps what the umask gives."""
+
+    path: str
+    data: bytes
+    mode: int | None = 0o644
+    uid: int = 0
+    gid: int = 0
+
+
+class Sandbox(Protocol):
+    """A running sandbox. Every method may raise SandboxFault; only that is an infrastructure failure."""
+
+    def exec(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float,
+        user: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        output_limit: int = OUTPUT_LIMIT,
+    ) -> ExecResult:
+        """Run a command (text goes to `/bin/bash -c`) and wait; at the timeout its process group is killed."""
+        ...
+
+    def put(self, files: Sequence[PutFile]) -> None:
+        """Place files, making folders as needed."""
+        ...
+
+    def get(self, path: str, limit: int = 1 << 24) -> bytes:
+        """The contents of a regular file, at most `limit` bytes."""
+        ...
+
+    def changed_paths(self) -> list[str]:
+        """Paths that differ from the image, sorted; deleted ones too."""
+        ...
+
+    def end_processes(self) -> None:
+        """Kill everything that runs inside and wait until it is gone; files stay."""
+        ...
+
+    def grade(self, request: GradeRequest) -> GradeResult:
+        """End all processes, then run tests over the end state."""
+        ...
+
+    def close(self) -> None:
+        """Destroy it; safe to call twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One line of `doctor`: what was looked at, whether it is there, and what to do where it is not."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+    needed: bool = True
+
+
+class Engine(Protocol):
+    """Builds images and starts sandboxes."""
+
+    name: str
+
+    def probe(self) -> list[Capability]:
+        """What this machine can do for the engine."""
+        ...
+
+    def build(self, image: Image, limits: Limits) -> BuiltImage:
+        """Build or find an image.
+
+        Raises:
+            BuildFailure: the image's own fault.
+            EngineError: the machine's.
+        """
+        ...
+
+    def start(self, built: BuiltImage, limits: Limits, options: StartOptions | None = None) -> Sandbox:
+        """Start a sandbox of a built image."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...

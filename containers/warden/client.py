@@ -1,0 +1,144 @@
+"""The owner's side of a warden: start one, send requests, receive answers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from generators.errors import EngineError, SandboxFault
+
+_READY_SECONDS = 60.0
+_MESSAGE = 1 << 20
+
+
+class Reply:
+    """The answers to one request. Closing it early tells the child to give up."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+
+    def wait(self, timeout: float) -> bool:
+        """Whether an answer (or the end) arrived in time."""
+        return bool(select.select([self.channel], [], [], max(0.0, timeout))[0])
+
+    def receive(self, timeout: float) -> Any:
+        """The next answer.
+
+        Raises:
+            SandboxFault: none came in time, the child failed, or the warden is gone.
+        """
+        value, _ = self.receive_with_fds(timeout)
+        return value
+
+    def receive_with_fds(self, timeout: float) -> tuple[Any, list[int]]:
+        """The next answer and the descriptors that came with it."""
+        text, fds, deadline = b"", list[int](), time.monotonic() + timeout
+        while True:
+            if not self.wait(deadline - time.monotonic()):
+                raise SandboxFault(f"the warden did not answer within {timeout:g} s")
+            piece, got, _, _ = socket.recv_fds(self.channel, _MESSAGE, 4)
+            fds += got
+            if not piece:
+                raise SandboxFault("the warden ended before it answered")
+            text += piece
+            with contextlib.suppress(ValueError):
+                value = json.loads(text)
+                break
+        if isinstance(value, dict) and "error" in value:
+            raise SandboxFault(str(value["error"]))  # pyright: ignore[reportUnknownArgumentType]
+        return value, fds
+
+    def close(self) -> None:
+        """Hang up."""
+        self.channel.close()
+
+    def __enter__(self) -> Reply:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Warden:
+    """A warden process and the socket to it. Safe for several threads."""
+
+    def __init__(self, hash_seed: int = 0) -> None:
+        own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        env = {
+            "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+            "LANG": "C.UTF-8",
+            "PYTHONHASHSEED": str(hash_seed),
+            "OPENSSL_CONF": "/dev/null",  # the library must not read a configuration from a sandbox later
+        }
+        self._control = own
+        self._lock = threading.Lock()
+        self.process = subprocess.Popen(
+            [sys.executable, "-s", "-P", "-m", "containers.warden.server", str(other.fileno())],
+            pass_fds=[other.fileno()],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        other.close()
+        own.settimeout(_READY_SECONDS)
+        try:
+            if own.recv(16) != b"ready":
+                raise EngineError("the warden did not start; run `termforge doctor`")
+        except TimeoutError:
+            self.close()
+            raise EngineError(f"the warden was not ready within {_READY_SECONDS:g} s") from None
+
+    def call(self, operation: str, request: Mapping[str, Any], fds: Sequence[int] = ()) -> Reply:
+        """Send a request; the answer is read from what is returned.
+
+        Raises:
+            SandboxFault: the warden is gone.
+        """
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        payload = memory_file(json.dumps(request).encode())
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [operation.encode()], [payload, far.fileno(), *fds])
+        except OSError as error:
+            near.close()
+            raise SandboxFault(f"the warden is gone ({error.strerror})") from error
+        finally:
+            os.close(payload)
+            far.close()
+        return Reply(near)
+
+    def close(self) -> None:
+        """End the warden and, with it, every sandbox it made."""
+        self._control.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def memory_file(data: bytes = b"") -> int:
+    """An anonymous file in memory with this content; the caller closes it."""
+    fd = os.memfd_create("termforge", os.MFD_CLOEXEC)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    return fd
+
+
+def read_memory_file(fd: int) -> bytes:
+    """All that is in a memory file."""
+    size, parts, offset = os.fstat(fd).st_size, list[bytes](), 0
+    while offset < size:
+        parts.append(os.pread(fd, min(size - offset, 1 << 24), offset))
+        offset += len(parts[-1])
+    return b"".join(parts)

@@ -1,0 +1,86 @@
+"""Steps that a forked child of the warden takes on its way into a sandbox. Order matters; each function says why."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import resource
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+
+from containers.linux import seccomp, syscalls
+
+KINDS = ("user", "mnt", "pid", "net", "ipc", "uts")  # the order in which namespace descriptors travel
+_FLAGS = {
+    "user": syscalls.CLONE_NEWUSER,
+    "mnt": syscalls.CLONE_NEWNS,
+    "pid": syscalls.CLONE_NEWPID,
+    "net": syscalls.CLONE_NEWNET,
+    "ipc": syscalls.CLONE_NEWIPC,
+    "uts": syscalls.CLONE_NEWUTS,
+}
+_SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
+
+
+def join_groups(procs_files: Sequence[str]) -> None:
+    """Join control groups: first of all, while the host's file system and rights are still there."""
+    for file in procs_files:
+        with open(file, "w") as handle:
+            handle.write("0")
+
+
+def enter(namespaces: Mapping[str, int]) -> None:
+    """Enter namespaces; the user namespace first, since it gives the right to enter the others."""
+    for kind in KINDS:
+        if kind in namespaces:
+            syscalls.setns(namespaces[kind], _FLAGS[kind])
+
+
+def become(uid: int, gid: int, groups: Sequence[int]) -> None:
+    """Take on a user of the sandbox. By way of its root, so that leaving root drops every capability."""
+    os.setgroups([])
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    syscalls.drop_capabilities()
+    if uid or gid or groups:
+        os.setgroups(list(groups))
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+
+
+def lock_down() -> None:
+    """No new privileges and the call filter: last of all, since both forbid what comes before."""
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    seccomp.install()
+
+
+def limit(kind: int, value: int) -> None:
+    """Lower a resource limit (never raise one)."""
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(kind, (value, value))
+
+
+def set_limits(max_processes: int | None) -> None:
+    """No core files, a sane number of descriptors, and a process limit where no control group gives one."""
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_NOFILE, 4096)
+    if max_processes is not None:
+        limit(resource.RLIMIT_NPROC, max_processes)
+
+
+def redirect(stdin: int, stdout: int, stderr: int) -> None:
+    """Make three descriptors the standard ones and close all others that an exec would keep."""
+    for wanted, fd in enumerate([os.dup(fd) for fd in (stdin, stdout, stderr)]):
+        os.dup2(fd, wanted, inheritable=True)
+    os.closerange(3, 256)
+
+
+def loopback_up() -> None:
+    """Bring up `lo` in a fresh network namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
