@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 Work = Callable[["BubblewrapSandbox"], None]
 _OUTPUT_TAIL = 4000
+_FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+_PACKAGES_ONLY = re.compile(
+    r"apt-get update && apt-get install -y --no-install-recommends [a-z0-9.+\- ]+ && rm -rf /var/lib/apt/lists/\*"
+)
 _counter = threading.local()
 
 
@@ -42,6 +47,7 @@ class Progress:
     ids: tuple[int, int, tuple[int, ...], str] = (0, 0, (), "/root")
     shell: tuple[str, ...] = ("/bin/sh", "-c")
     notes: tuple[str, ...] = ()
+    own_layers: tuple[str, ...] = ()
 
     def image(self, seconds: float = 0.0) -> BuiltImage:
         """What can be started at this point."""
@@ -59,6 +65,8 @@ class Progress:
             home=home,
             notes=self.notes,
             seconds=seconds,
+            own_layers=self.own_layers,
+            has_faketime=any(os.path.exists(layer + _FAKETIME) for layer in self.layers),
         )
 
 
@@ -141,7 +149,8 @@ def _run(
             name = f"line {step.line}: RUN {step.text[:200]} ended with {result.exit_code}"
             raise BuildFailure("build_failed", name, result.tail(_OUTPUT_TAIL))
 
-    return _layer(engine, at, key, work, replace_memory(limits))
+    own = not _PACKAGES_ONLY.fullmatch(step.text)
+    return _layer(engine, at, key, work, replace_memory(limits), own)
 
 
 def replace_memory(limits: Limits) -> Limits:
@@ -176,7 +185,7 @@ def _owner(engine: BubblewrapEngine, at: Progress, owner: str, limits: Limits) -
     return uid, gid
 
 
-def _layer(engine: BubblewrapEngine, at: Progress, key: str, work: Work, limits: Limits) -> Progress:
+def _layer(engine: BubblewrapEngine, at: Progress, key: str, work: Work, limits: Limits, own: bool = True) -> Progress:
     """The layer of a step: from the cache, or by doing its work in a sandbox over the layers below."""
     folder = engine.state.folder("layers") / key[:16]
     if not (folder / "done").exists():
@@ -184,7 +193,8 @@ def _layer(engine: BubblewrapEngine, at: Progress, key: str, work: Work, limits:
             if not (folder / "done").exists():
                 _fill(engine, at, folder, work, limits)
     empty = (folder / "done").read_text() == "empty"
-    return replace(at, key=key, layers=at.layers if empty else (*at.layers, str(folder / "fs")))
+    added = () if empty else (str(folder / "fs"),)
+    return replace(at, key=key, layers=at.layers + added, own_layers=at.own_layers + (added if own else ()))
 
 
 @contextlib.contextmanager
@@ -215,6 +225,23 @@ def _fill(engine: BubblewrapEngine, at: Progress, folder: Path, work: Work, limi
     finally:
         if place.exists():
             rootfs.remove_tree(place, engine.warden, engine.ids)
+
+
+_GIT_SCRIPT = """
+find / -xdev -name HEAD -type f 2>/dev/null | while IFS= read -r head; do
+  dir=$(dirname "$head")
+  [ -d "$dir/objects" ] && git --git-dir="$dir" -c safe.directory='*' cat-file --batch-all-objects --batch --buffer
+done
+"""
+
+
+def git_objects(engine: BubblewrapEngine, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
+    """The unpacked objects of every git repository in an image (unreachable ones too), as one stream."""
+    if not any(next(Path(layer).rglob("objects"), None) for layer in built.own_layers):
+        return
+    with engine.start(built, Limits()) as sandbox:
+        result = sandbox.exec(_GIT_SCRIPT, timeout=60, user="root", output_limit=64 << 20)
+    yield "git history", result.stdout
 
 
 def layer_sizes(folder: Path) -> dict[str, int]:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from containers.linux.identity import IdMap
 from containers.state import State, storage
-from containers.warden.client import Warden
+from containers.warden.client import Warden, memory_file, read_memory_file
 from generators.digest import digest_of
-from generators.errors import EngineError
+from generators.errors import EngineError, SandboxFault
 
 SUITES = {"debian:bookworm-slim": "bookworm", "debian:bookworm": "bookworm", "debian:12-slim": "bookworm"}
 _OPTIONS = (
@@ -122,11 +122,25 @@ def _mirrors(suite: str) -> list[str]:
     return []
 
 
-def run_as_root(argv: list[str], warden: Warden, ids: IdMap, stdin: int | None = None) -> int:
+def tree_as_tar(folder: Path, warden: Warden, ids: IdMap) -> bytes:
+    """A layer as tar, read with the rights of the namespace's root."""
+    out = memory_file()
+    try:
+        code = run_as_root(["tar", "-C", str(folder), "-cf", "-", "."], warden, ids, stdout=out)
+        if code:
+            raise SandboxFault(f"layer {folder} could not be read (tar ended with {code})")
+        return read_memory_file(out)
+    finally:
+        os.close(out)
+
+
+def run_as_root(
+    argv: list[str], warden: Warden, ids: IdMap, stdin: int | None = None, stdout: int | None = None
+) -> int:
     """Run a host program as root of a user namespace with our id map; its exit code."""
     null = os.open("/dev/null", os.O_RDWR)
     try:
-        fds = [null if stdin is None else stdin, null, null]
+        fds = [null if stdin is None else stdin, null if stdout is None else stdout, null]
         request = {"id_map": vars(ids), "argv": argv, "env": {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}}
         with warden.call("as_root", request, fds) as reply:
             return int(reply.receive(3600)["exit"])

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
@@ -54,6 +54,8 @@ class BuiltImage:
     home: str = "/root"
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    own_layers: tuple[str, ...] = ()  # those that hold more than distribution packages
+    has_faketime: bool = False
 
 
 class BuildFailure(Exception):
@@ -200,6 +202,10 @@ class Engine(Protocol):
 
     def start(self, built: BuiltImage, limits: Limits, options: StartOptions | None = None) -> Sandbox:
         """Start a sandbox of a built image."""
+        ...
+
+    def contents(self, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
+        """Names and contents of the files that an image adds to the distribution's, in every layer, git objects read."""
         ...
 
     def close(self) -> None:

@@ -14,12 +14,13 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from containers import layers, probe
+from containers import layers, probe, reaper, rootfs
 from containers.linux import cgroups, identity
+from containers.proof import leak
 from containers.sandbox import (
     DEFAULT_PATH,
     OUTPUT_LIMIT,
@@ -333,6 +334,7 @@ class BubblewrapEngine:
         self._lock = threading.Lock()
         self._graders: dict[int, Warden] = {}
         self.warden = self.grader(0)
+        self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
 
     def grader(self, hash_seed: int) -> Warden:
         """The warden whose interpreter has this hash seed; started on first use."""
@@ -366,6 +368,12 @@ class BubblewrapEngine:
         """A sandbox with the host's network whose writable layer stays on disk."""
         sandbox = BubblewrapSandbox(self, built, limits, StartOptions(hostname="build"))
         return sandbox.open(network=True, persistent=(upper, work), binds=probe.network_binds())
+
+    def contents(self, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
+        """Names and contents of the files an image adds to the distribution's packages, in every layer."""
+        for layer in built.own_layers:
+            yield from leak.layer_files(rootfs.tree_as_tar(Path(layer), self.warden, self.ids))
+        yield from layers.git_objects(self, built)
 
     def close(self) -> None:
         """End the wardens and every sandbox with them."""

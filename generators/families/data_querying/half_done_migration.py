@@ -762,6 +762,7 @@ def load_sql(draw: Draw, state: State, place: World, extreme: bool) -> str:
         key: sum(row[2] for row in state.moves.values() if row[0] == key and (row[2] % 3 or not state.trigger))
         for key in state.people
     }
+    balance[100_001] = (balance[100_001] + 1717) or 3  # certainly stale
     steps = (
         ["people", "merge", "moves", "quarantine", "balances"]
         if extreme

@@ -107,7 +107,8 @@ SETTINGS = (
           "rental", "credit", ("play", "browse"), "device", ("tv", "phone", "laptop"),
           ("preregistered.md", "enrolment.csv", "activity.csv"), 1, TEXTS[1]),
     World("clinic_reminders", "trial statistician", "reminder trial", "specification", "/opt/trial/reminders",
-          "patient", ("letter", "text"), "booking", "cancellation", ("call", "visit"), "site", ("north", "harbour", "hill"),
+          "patient", ("letter", "text"), "booking", "cancellation", ("call", "visit"), "site",
+          ("north", "harbour", "hill"),
           ("protocol.md", "randomisation.csv", "contacts.csv"), 2, TEXTS[3]),
     World("game", "game economist", "starter pack test", "chat", "/home/econ/packs", "player", ("small", "big"),
           "pack", "chargeback", ("match", "login"), "region", ("emea", "apac", "latam"),
@@ -710,7 +711,9 @@ def draft(draw: Draw) -> Draft:
     goals = ["test_exclusions", "test_arms", "test_statistics", "test_ratio"]
     crossed_stay = wrong(solution, "if len(arms[u]) > 1", "if len(arms[u]) > 2")
     misses = [
-        Miss("no_novelty", "counts from the assignment", wrong(solution, f"3600 * {method.novelty}", "0"), ["test_arms"]),
+        Miss(
+            "no_novelty", "counts from the assignment", wrong(solution, f"3600 * {method.novelty}", "0"), ["test_arms"]
+        ),
         Miss("repeated_ids", "counts repeated events", wrong(solution, 'if r["id"] in seen:', "if False:"), goals[:3]),
         Miss(
             "bot_limit",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from generators.family import Draft, Draw, Family, Miss, Setting
@@ -25,22 +26,28 @@ class World(Setting):
 
 
 SETTINGS = (
-    World("homework", "teaching assistant", "homework upload", "email", "/opt/handin/bin/unpack", "/opt/handin/old/unpack.sh",
-          "students", (3, 4, 5), ("kind", "path", "target", "collision", "bytes", "members")),
-    World("themes", "marketplace engineer", "theme marketplace", "ticket", "/srv/themes/intake", "/srv/themes/intake.old",
-          "designers", (10, 20, 30), ("TYPE", "NAME", "LINK", "CLASH", "SIZE", "COUNT")),
+    World("homework", "teaching assistant", "homework upload", "email", "/opt/handin/bin/unpack",
+          "/opt/handin/old/unpack.sh", "students", (3, 4, 5),
+          ("kind", "path", "target", "collision", "bytes", "members")),
+    World("themes", "marketplace engineer", "theme marketplace", "ticket", "/srv/themes/intake",
+          "/srv/themes/intake.old", "designers", (10, 20, 30), ("TYPE", "NAME", "LINK", "CLASH", "SIZE", "COUNT")),
     World("customs", "customs broker", "customs declarations", "specification", "/usr/local/bin/decl-open",
-          "/usr/local/lib/decl/open.sh", "carriers", (65, 66, 73), ("E-TYPE", "E-NAME", "E-LINK", "E-TWICE", "E-SIZE", "E-MANY")),
-    World("pictures", "picture editor", "photo agency drop", "chat", "/home/desk/tools/untarsafe", "/home/desk/tools/legacy.sh",
-          "agencies", (7, 8, 9), ("odd-entry", "bad-name", "bad-link", "overlap", "too-big", "too-many")),
-    World("firmware", "release engineer", "device firmware intake", "runbook", "/opt/fw/sbin/explode", "/opt/fw/sbin/explode.orig",
-          "vendors", (40, 41, 42), ("entry", "location", "reference", "conflict", "volume", "number")),
+          "/usr/local/lib/decl/open.sh", "carriers", (65, 66, 73),
+          ("E-TYPE", "E-NAME", "E-LINK", "E-TWICE", "E-SIZE", "E-MANY")),
+    World("pictures", "picture editor", "photo agency drop", "chat", "/home/desk/tools/untarsafe",
+          "/home/desk/tools/legacy.sh", "agencies", (7, 8, 9),
+          ("odd-entry", "bad-name", "bad-link", "overlap", "too-big", "too-many")),
+    World("firmware", "release engineer", "device firmware intake", "runbook", "/opt/fw/sbin/explode",
+          "/opt/fw/sbin/explode.orig", "vendors", (40, 41, 42),
+          ("entry", "location", "reference", "conflict", "volume", "number")),
     World("lab", "bioinformatician", "sequencing results", "note", "/data/lab/unpack_run", "/data/lab/unpack_run.sh",
           "partner labs", (11, 12, 13), ("t", "n", "l", "c", "s", "m")),
-    World("restore", "backup operator", "customer restores", "ticket", "/usr/local/sbin/restore-set", "/usr/local/share/restore/v1.sh",
-          "customers", (21, 22, 29), ("forbidden-type", "unsafe-name", "unsafe-link", "duplicate", "quota", "file-count")),
-    World("plugins", "forum administrator", "forum plug-ins", "email", "/var/forum/bin/plugin-open", "/var/forum/bin/plugin-open.bak",
-          "plug-in authors", (50, 51, 52), ("species", "naming", "linking", "repeat", "weight", "crowd")),
+    World("restore", "backup operator", "customer restores", "ticket", "/usr/local/sbin/restore-set",
+          "/usr/local/share/restore/v1.sh", "customers", (21, 22, 29),
+          ("forbidden-type", "unsafe-name", "unsafe-link", "duplicate", "quota", "file-count")),
+    World("plugins", "forum administrator", "forum plug-ins", "email", "/var/forum/bin/plugin-open",
+          "/var/forum/bin/plugin-open.bak", "plug-in authors", (50, 51, 52),
+          ("species", "naming", "linking", "repeat", "weight", "crowd")),
 )  # fmt: skip
 
 VOICES = (
@@ -231,8 +238,9 @@ def try_case(case):
         if case["dest"] == "full":
             (dest / "here").write_text("kept")
         before = tree(work)
-        run = subprocess.run([TRUTH["program"], str(base / "x.tar"), str(dest)], capture_output=True, text=True, timeout=20,
-                             cwd="/", stdin=subprocess.DEVNULL, umask=0o027)
+        call = [TRUTH["program"], str(base / "x.tar"), str(dest)]
+        run = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20,
+                             cwd="/", umask=0o027)
         assert run.returncode == case["code"], (case["label"], run.returncode)
         assert run.stdout == case["line"], (case["label"], run.stdout[:200])
         after = tree(work)
@@ -343,8 +351,6 @@ def judge(members: Sequence[MemberSpec], policy: Policy) -> tuple[int, int]:
 
 def unpacked(members: Sequence[MemberSpec]) -> dict[str, list[str | int]]:
     """The tree that a good archive gives."""
-    import hashlib
-
     tree: dict[str, list[str | int]] = {}
     for spec in members:
         path = parts(str(spec["name"]))
@@ -358,8 +364,7 @@ def unpacked(members: Sequence[MemberSpec]) -> dict[str, list[str | int]]:
         elif kind == "hard":
             tree[name] = tree["/".join(parts(str(spec["link"])))]
         elif kind == "file":
-            digest = hashlib.sha256((str(spec["text"]) * int(spec["times"])).encode()).hexdigest()
-            tree[name] = ["file", digest, (int(spec["mode"]) & 0o755) | 0o600]
+            tree[name] = ["file", digest(str(spec["text"]) * int(spec["times"])), (int(spec["mode"]) & 0o755) | 0o600]
     return tree
 
 
@@ -442,31 +447,48 @@ def bad_members(draw: Draw, policy: Policy) -> dict[str, list[MemberSpec]]:
     return attacks
 
 
+# The attacks that every task has; the others are drawn.
+ALWAYS = ("parent", "absolute", "link out", "sibling link", "through link", "climb after name", "twice", "device")
+
+
 def draw_cases(draw: Draw, world: World, policy: Policy) -> list[dict[str, object]]:
     """All archives with what has to happen."""
     cases: list[dict[str, object]] = []
 
-    def add(group: str, label: str, members: list[MemberSpec], dest: str = "absent", **more: object) -> None:
+    def add(group: str, label: str, members: list[MemberSpec], more: Mapping[str, object] | None = None) -> None:
         position, reason = judge(members, policy)
         good = not position
         case: dict[str, object] = {
-            "group": group, "label": label, "members": members, "dest": dest, "format": draw.between(0, 2), "cut": 0, "raw": "",
-            "gz": policy.hard and draw.chance(40), "missing": False, "code": 0 if good else world.codes[0],
-            "line": "" if good else f"{position} {world.reasons[reason]}\n", "tree": unpacked(members) if good else {},
-        }  # fmt: skip
+            "group": group,
+            "label": label,
+            "members": members,
+            "dest": draw.pick(("absent", "empty")),
+            "format": draw.between(0, 2),
+            "cut": 0,
+            "raw": "",
+            "gz": policy.hard and draw.chance(40),
+            "missing": False,
+            "code": 0 if good else world.codes[0],
+            "line": "" if good else f"{position} {world.reasons[reason]}\n",
+            "tree": unpacked(members) if good else {},
+        }
         if any(len(str(spec["name"])) > 99 or len(str(spec["link"])) > 99 for spec in members):
             case["format"] = draw.between(1, 2)  # ustar cannot hold them
-        cases.append(case | more)
+        cases.append(case | dict(more or {}))
 
     add("good", "odd names", odd_but_good(draw, policy))
-    add("good", "odd names, shuffled", [*harmless(draw, 3), *odd_but_good(draw, policy)], dest="empty")
-    for number in range(3):
-        add("good", f"plain {number}", harmless(draw, draw.between(2, 6)), dest=draw.pick(("absent", "empty")))
+    add("good", "odd names, shuffled", [*harmless(draw, 3), *odd_but_good(draw, policy)])
+    for number in range(2):
+        add("good", f"plain {number}", harmless(draw, draw.between(2, 6)))
     add("good", "no members", [])
-    for label, members in bad_members(draw, policy).items():
+    attacks = bad_members(draw, policy)
+    extra = draw.sample([label for label in attacks if label not in ALWAYS], 8 if policy.hard else 6)
+    for label, members in attacks.items():
+        if label not in ALWAYS and label not in extra:
+            continue
         around = harmless(draw, draw.between(1, 3))
         cut = draw.between(0, len(around))
-        add("unsafe", label, [*around[:cut], *members, *around[cut:]], dest=draw.pick(("absent", "empty")))
+        add("unsafe", label, [*around[:cut], *members, *around[cut:]])
     full = [member(f"f/{number}", text="b", times=policy.size // 4) for number in range(4)]
     rest = policy.size - 4 * (policy.size // 4)
     add("limit", "exactly full", [*full, member("rest", text="r", times=rest)])
@@ -475,16 +497,16 @@ def draw_cases(draw: Draw, world: World, policy: Policy) -> list[dict[str, objec
     add("limit", "all members", many)
     add("limit", "one member over", [*many, member("/over", "fifo")])
     bomb = [member("small", text="s"), member("bomb", text="0" * 64, times=40_000)]
-    add("limit", "bomb", bomb, gz=policy.hard)
+    add("limit", "bomb", bomb, {"gz": policy.hard})
     add("limit", "deepest", [member("/".join("abcdefghijklmnop"[: policy.depth]), text="x")])
-    unreadable = {"code": world.codes[1], "line": "", "tree": {}}
-    add("broken", "not a tar", [], raw="this is not an archive, " * draw.between(30, 60), **unreadable)
-    add("broken", "missing", [], missing=True, **unreadable)
+    unreadable: dict[str, object] = {"code": world.codes[1], "line": "", "tree": {}}
+    add("broken", "not a tar", [], unreadable | {"raw": "this is not an archive, " * draw.between(30, 60)})
+    add("broken", "missing", [], unreadable | {"missing": True})
     cut = [*harmless(draw, 2), member("cut", text="c", times=3000)]
-    add("broken", "cut off", cut, cut=512 * 6, gz=False, format=0, **unreadable)
-    occupied = {"code": world.codes[2], "line": "", "tree": {}}
-    add("broken", "occupied", harmless(draw, 2), dest="full", **occupied)
-    add("broken", "occupied and bad", [member("../evil", text="evil")], dest="full", **occupied)
+    add("broken", "cut off", cut, unreadable | {"cut": 512 * 6, "gz": False, "format": 0})
+    occupied: dict[str, object] = {"code": world.codes[2], "line": "", "tree": {}, "dest": "full"}
+    add("broken", "occupied", harmless(draw, 2), occupied)
+    add("broken", "occupied and bad", [member("../evil", text="evil")], occupied)
     return cases
 
 
@@ -498,19 +520,33 @@ def draft(draw: Draw) -> Draft:
     )
     words |= dict(zip(("refused", "unreadable", "occupied"), world.codes, strict=True))
     words |= {
-        "program": world.program, "members": policy.members, "members_next": policy.members + 1, "bytes": policy.size,
-        "depth": policy.depth, "gz": ", plain or gzip-compressed (told apart by content, not by name)" if hard else "",
-        "hard_too": " or hard link" if hard else "", "hard_and": " and hard links" if hard else "", "hard_or": " or a hard link" if hard else "",
-        "hard_rule": "; a hard link's target must be, by the same naming rules, an earlier regular file or hard link" if hard else "",
+        "program": world.program,
+        "members": policy.members,
+        "members_next": policy.members + 1,
+        "bytes": policy.size,
+        "depth": policy.depth,
+        "gz": ", plain or gzip-compressed (told apart by content, not by name)" if hard else "",
+        "hard_too": " or hard link" if hard else "",
+        "hard_and": " and hard links" if hard else "",
+        "hard_or": " or a hard link" if hard else "",
+        "hard_rule": "; a hard link's target must be, by the same naming rules, an earlier regular file or hard link"
+        if hard
+        else "",
         "control": ", contains a control character (below 32, or 127)" if hard else "",
-    }  # fmt: skip
+    }
     turns = (draw.serial, draw.serial // 3)
     rules = {name: texts[turns[number % 2] % 3].format(**words) for number, (name, texts) in enumerate(RULES.items())}
     guard = GUARDS[draw.serial // 2 % 3].format(old=world.old)
     instruction = VOICES[draw.serial % 4].format(
-        firm=draw.pick(FIRMS), sender=world.sender, old=world.old, program=world.program, scenario=world.scenario, guard=guard,
-        rules="\n".join(rules.values()), numbered="\n".join(f"{n}. {text}" for n, text in enumerate(rules.values(), 1)),
-    )  # fmt: skip
+        firm=draw.pick(FIRMS),
+        sender=world.sender,
+        old=world.old,
+        program=world.program,
+        scenario=world.scenario,
+        guard=guard,
+        rules="\n".join(rules.values()),
+        numbered="\n".join(f"{n}. {text}" for n, text in enumerate(rules.values(), 1)),
+    )
     cases = draw_cases(draw, world, policy)
     goals = [
         "test_good_archives_are_unpacked",
@@ -539,26 +575,52 @@ def draft(draw: Draw) -> Draft:
         solution=reference,
         alternatives=[program.install(BY_BLOCKS)],
         misses=[
-            Miss("old_behaviour", "unpacks with tar and lets it decide",
-                 program.install('#!/bin/sh\nmkdir -p "$2" && tar -xf "$1" -C "$2" || exit @REFUSED@\n'), goals),
-            Miss("links_by_prefix", "compares paths as strings, so a sibling folder passes",
-                 reference.replace("climbs >= len(path)", "climbs > len(path)"), [unsafe]),
-            Miss("reads_links_as_files", "does not look for links in the parents", reference.replace("GONE = 0", "GONE = 9"), [unsafe]),
-            Miss("strips_names", "takes a leading slash off instead of refusing",
-                 reference.replace('name.startswith("/")', "False"), [unsafe]),
-            Miss("limits_off_by_one", "lets one byte and one member too many pass",
-                 reference.replace("total > SIZE", "total > SIZE + 1").replace("number > MEMBERS", "number > MEMBERS + 1"), [limit]),
-            Miss("modes_from_umask", "leaves modes to the library", reference.replace("os.chmod(place, ", "str("), [good]),
+            Miss(
+                "old_behaviour",
+                "unpacks with tar and lets it decide",
+                program.install('#!/bin/sh\nmkdir -p "$2" && tar -xf "$1" -C "$2" || exit @REFUSED@\n'),
+                goals,
+            ),
+            Miss(
+                "links_by_prefix",
+                "compares paths as strings, so a sibling folder passes",
+                reference.replace("climbs >= len(path)", "climbs > len(path)"),
+                [unsafe],
+            ),
+            Miss(
+                "reads_links_as_files",
+                "does not look for links in the parents",
+                reference.replace("GONE = 0", "GONE = 9"),
+                [unsafe],
+            ),
+            Miss(
+                "strips_names",
+                "takes a leading slash off instead of refusing",
+                reference.replace('name.startswith("/")', "False"),
+                [unsafe],
+            ),
+            Miss(
+                "limits_off_by_one",
+                "lets one byte and one member too many pass",
+                reference.replace("total > SIZE", "total > SIZE + 1").replace(
+                    "number > MEMBERS", "number > MEMBERS + 1"
+                ),
+                [limit],
+            ),
+            Miss(
+                "modes_from_umask", "leaves modes to the library", reference.replace("os.chmod(place, ", "str("), [good]
+            ),
         ],
-        requirements=[*((text, checks.get(name, [unsafe])) for name, text in rules.items()), (guard, ["test_old_script_unchanged"])],
+        requirements=[
+            *((text, checks.get(name, [unsafe])) for name, text in rules.items()),
+            (guard, ["test_old_script_unchanged"]),
+        ],
         knobs={"cases": len(cases), "hard_links": hard, "gzip": hard},
-    )  # fmt: skip
+    )
 
 
 def digest(text: str) -> str:
     """Hex sha256."""
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -572,10 +634,15 @@ class Script:
     def install(self, source: str) -> str:
         """Bash that writes the program."""
         blanks = {
-            "@REFUSED@": self.world.codes[0], "@UNREADABLE@": self.world.codes[1], "@OCCUPIED@": self.world.codes[2],
-            "@MEMBERS@": self.policy.members, "@SIZE@": self.policy.size, "@DEPTH@": self.policy.depth, "@HARD@": self.policy.hard,
+            "@REFUSED@": self.world.codes[0],
+            "@UNREADABLE@": self.world.codes[1],
+            "@OCCUPIED@": self.world.codes[2],
+            "@MEMBERS@": self.policy.members,
+            "@SIZE@": self.policy.size,
+            "@DEPTH@": self.policy.depth,
+            "@HARD@": self.policy.hard,
             "@REASONS@": list(self.world.reasons),
-        }  # fmt: skip
+        }
         for blank, value in blanks.items():
             source = source.replace(blank, str(value))
         return f"cat > {self.world.program} <<'PROGRAM'\n{source}PROGRAM\nchmod 755 {self.world.program}\n"

@@ -1,0 +1,80 @@
+"""Prove many tasks at once, on a bounded number of workers; what was proven before is not done again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from containers.proof.prove import plan_name, prove
+from containers.proof.store import ProofStore
+from containers.sandbox import Engine
+from generators.evidence import Evidence
+from generators.task import Task
+
+MAX_WORKERS = 24
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A task with its evidence; `cached` says that an earlier run had proven it."""
+
+    task: Task
+    evidence: Evidence
+    cached: bool
+
+
+def default_workers() -> int:
+    """As many sandboxes at once as there are cores, within the bound."""
+    return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0))))
+
+
+def tamper_plan(tasks: Sequence[Task]) -> set[str]:
+    """Digests of the tasks that meet every attack: the first of each family (a task of no family is its own)."""
+    first: dict[str, str] = {}
+    for task in tasks:
+        first.setdefault(task.provenance.family, task.digest)
+    return set(first.values())
+
+
+def prove_all(
+    engine: Engine,
+    tasks: Sequence[Task],
+    store: ProofStore | None = None,
+    workers: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Proven]:
+    """Evidence for every task, in the order in which it becomes ready. Invalid evidence is yielded but not kept."""
+    attacked = tamper_plan(tasks)
+    todo: list[Task] = []
+    for task in tasks:
+        known = store.load(task.digest, plan_name(task.digest in attacked)) if store else None
+        if known is None:
+            todo.append(task)
+        else:
+            yield Proven(task, known.model_copy(update={"task_id": task.id}), cached=True)
+
+    def work(task: Task) -> Proven:
+        tamper = task.digest in attacked
+        evidence = prove(engine, task, tamper=tamper)
+        if store:
+            store.save(evidence, plan_name(tamper))
+        return Proven(task, evidence, cached=False)
+
+    count = workers or default_workers()
+    queue = iter(todo)
+    with ThreadPoolExecutor(count, thread_name_prefix="prove") as pool:
+        running: set[Future[Proven]] = set()
+        try:
+            while True:
+                while len(running) < 2 * count and not stop() and (task := next(queue, None)):
+                    running.add(pool.submit(work, task))
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            for future in running:
+                future.cancel()

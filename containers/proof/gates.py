@@ -1,0 +1,205 @@
+"""The gates that need a sandbox: each takes a task and its built image and returns a verdict from fresh sandboxes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from containers.attacks.library import ATTACKS, Attack, targets
+from containers.grading.score import Score, score
+from containers.proof import leak
+from containers.proof.spec import defined_tests
+from containers.sandbox import BuiltImage, Engine, ExecResult, GradeRequest, StartOptions
+from generators.errors import SandboxFault
+from generators.evidence import Gate, Verdict
+from generators.seeds import stream
+from generators.task import Task
+
+ATTACK_SOLVE_SECONDS = 10.0
+ATTACK_GRADE_SECONDS = 4.0
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What must not matter to a correct solution: name of the host, clock, time zone, hash seed, order of the tests."""
+
+    hostname: str
+    clock: str
+    timezone: str
+    hash_seed: int
+
+    def env(self, faketime: bool) -> dict[str, str]:
+        """The environment that brings it about."""
+        env = {"PYTHONHASHSEED": str(self.hash_seed), "TZ": self.timezone}
+        if faketime and self.clock:
+            env |= {
+                "LD_PRELOAD": FAKETIME,
+                "FAKETIME": self.clock,
+                "NO_FAKE_STAT": "1",
+                "FAKETIME_DISABLE_SHM": "1",
+                "DONT_FAKE_MONOTONIC": "1",
+            }
+        return env
+
+
+PLAIN = Variation("sandbox", "", "UTC", 0)
+VARIATIONS = (
+    PLAIN,
+    Variation("quartz-19", "+211d", "Pacific/Auckland", 1),
+    Variation("node-7f3a", "-97d", "America/St_Johns", 2),
+)
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """A script's run and the score of what it left."""
+
+    ran: ExecResult
+    score: Score
+
+
+class Bench:
+    """Where one task's gates are run: an engine, the built image, and how to start over on a fresh sandbox."""
+
+    def __init__(self, engine: Engine, task: Task, built: BuiltImage) -> None:
+        self.engine, self.task, self.built = engine, task, built
+
+    def attempt(self, script: str | None, variation: Variation = PLAIN, solve: float = 0, grade: float = 0) -> Attempted:
+        """Run a script (or nothing) in a fresh sandbox and grade what it left."""
+        task = self.task
+        names = [test.name for test in task.completion_tests.tests]
+        order = tuple(stream(task.digest, variation.hostname).sample(names, len(names)))
+        env = variation.env(self.built.has_faketime)
+        with self.engine.start(self.built, task.limits, StartOptions(variation.hostname, env)) as sandbox:
+            ran = ExecResult(0, b"", b"", 0.0)
+            if script is not None:
+                ran = sandbox.exec(script, timeout=solve or task.limits.solve_seconds)
+            request = GradeRequest(task.completion_tests.source, order, grade or task.limits.grade_seconds, env)
+            return Attempted(ran, score(task.completion_tests, sandbox.grade(request)))
+
+    def initial(self) -> Score:
+        """Run the initial-state tests in a fresh sandbox."""
+        names = tuple(defined_tests(self.task.initial_tests))
+        with self.engine.start(self.built, self.task.limits) as sandbox:
+            graded = sandbox.grade(GradeRequest(self.task.initial_tests, names, self.task.limits.grade_seconds))
+        passed = all(test.passed for test in graded.tests)
+        return Score(float(passed), int(passed), graded.valid, graded.reason, graded.tests)
+
+
+def timed(gate: Gate, check: Callable[[], Verdict | None]) -> Verdict:
+    """Run a check that returns a failing verdict, or None where the gate holds."""
+    began = time.monotonic()
+    verdict = check() or Verdict(gate=gate, holds=True)
+    return verdict.model_copy(update={"seconds": round(time.monotonic() - began, 4)})
+
+
+def fails(gate: Gate, reason: str, detail: str, **figures: float | str) -> Verdict:
+    """A failing verdict."""
+    return Verdict(gate=gate, holds=False, reason=reason, detail=detail[:600], figures=dict(figures))
+
+
+def _why(attempted: Attempted) -> str:
+    """The first failing test, or how the script ended."""
+    failed = attempted.score.failures()
+    text = f"{failed[0].name}: {failed[0].message}" if failed else attempted.score.reason
+    if attempted.ran.timed_out:
+        text = f"ran out of time; {text}"
+    elif attempted.ran.exit_code:
+        text = f"exit code {attempted.ran.exit_code} ({attempted.ran.tail(200)}); {text}"
+    return text
+
+
+def _must_be_valid(attempted: Score) -> None:
+    """An engine's or grader's fault is not a verdict on the task."""
+    if not attempted.valid:
+        raise SandboxFault(f"grading was invalid: {attempted.reason}")
+
+
+def initial(bench: Bench) -> Verdict | None:
+    """The image is in the state that the tests expect to begin from."""
+    result = bench.initial()
+    _must_be_valid(result)
+    failed = result.failures()
+    return fails(Gate.INITIAL, "initial_failed", f"{failed[0].name}: {failed[0].message}") if failed else None
+
+
+def no_op(bench: Bench) -> Verdict | None:
+    """Untouched: score 0, every goal fails, every guard passes."""
+    result = bench.attempt(None).score
+    _must_be_valid(result)
+    tests = bench.task.completion_tests
+    if passing := [goal.name for goal in tests.goals if result.passed(goal.name)]:
+        return fails(Gate.NO_OP, "already_solved", f"passes untouched: {', '.join(passing)}")
+    if failing := [test for test in result.failures() if test.name in {guard.name for guard in tests.guards}]:
+        return fails(Gate.NO_OP, "guard_fails_untouched", f"{failing[0].name}: {failing[0].message}")
+    return None
+
+
+def oracle(bench: Bench) -> Verdict | None:
+    """The reference solution scores 1 in fresh sandboxes that differ in what must not matter."""
+    if bench.task.solution is None:
+        return fails(Gate.ORACLE, "solution_missing", "there is no reference solution to prove")
+    runs = [bench.attempt(bench.task.solution, variation) for variation in VARIATIONS]
+    for run in runs:
+        _must_be_valid(run.score)
+    solved = sum(run.score.binary for run in runs)
+    if solved < len(runs):
+        worst = next(run for run in runs if not run.score.binary)
+        reason = "solution_flaky" if solved else "solution_fails"
+        return fails(Gate.ORACLE, reason, f"{solved} of {len(runs)} runs; {_why(worst)}", solved=solved, runs=len(runs))
+    slowest = max(run.ran.seconds for run in runs)
+    figures = {"solved": solved, "runs": len(runs), "solve_seconds": round(slowest, 4)}
+    return Verdict(gate=Gate.ORACLE, holds=True, figures=dict(figures))
+
+
+def alternatives(bench: Bench) -> Verdict | None:
+    """Every other correct solution scores 1 too: the tests check results, not ways."""
+    if not bench.task.alternatives:
+        return fails(Gate.ALTERNATIVES, "alternative_missing", "there is no second, different solution")
+    for number, script in enumerate(bench.task.alternatives, 1):
+        attempted = bench.attempt(script, VARIATIONS[number % len(VARIATIONS)])
+        _must_be_valid(attempted.score)
+        if not attempted.score.binary:
+            return fails(Gate.ALTERNATIVES, "alternative_fails", f"alternative {number}: {_why(attempted)}")
+    return Verdict(gate=Gate.ALTERNATIVES, holds=True, figures={"alternatives": len(bench.task.alternatives)})
+
+
+def near_miss(bench: Bench) -> Verdict | None:
+    """Every plausible wrong solution scores below 1 and fails the tests that it names."""
+    scores: list[float] = []
+    for miss in bench.task.near_misses:
+        attempted = bench.attempt(miss.script).score
+        _must_be_valid(attempted)
+        scores.append(attempted.weighted)
+        if attempted.binary:
+            return fails(Gate.NEAR_MISS, "weak_verifier", f"{miss.name} ({miss.why}) scores 1")
+        if slipped := [name for name in miss.caught_by if attempted.passed(name)]:
+            return fails(Gate.NEAR_MISS, "near_miss_not_caught", f"{miss.name} passes {', '.join(slipped)}")
+    return Verdict(gate=Gate.NEAR_MISS, holds=True, figures={"near_misses": len(scores), "highest_score": max(scores, default=0.0)})
+
+
+def leaks(bench: Bench) -> Verdict | None:
+    """Neither truth nor solution can be found in the image or the instruction."""
+    wanted = leak.needles(bench.task)
+    found = leak.search(wanted, leak.texts(bench.task))
+    if found is None:
+        found = leak.search(wanted, bench.engine.contents(bench.built))
+    if found:
+        reason = "solution_leaks" if found.needle == "solution" else "truth_leaks"
+        return fails(Gate.LEAK, reason, f"{found.needle} is in {found.place}")
+    return Verdict(gate=Gate.LEAK, holds=True, figures={"needles": len(wanted)})
+
+
+def tamper(bench: Bench, attacks: Sequence[Attack] = ATTACKS) -> Verdict | None:
+    """Every attack scores 0 or leaves a grading that is invalid."""
+    places = targets(bench.task.instruction)
+    invalid = 0
+    for attack in attacks:
+        script = attack.script_for(places)
+        attempted = bench.attempt(script, solve=ATTACK_SOLVE_SECONDS, grade=ATTACK_GRADE_SECONDS).score
+        invalid += not attempted.valid
+        if attempted.valid and attempted.weighted > 0:
+            return fails(Gate.TAMPER, "attack_scores", f"{attack.name} scores {attempted.weighted:g}", attack=attack.name)
+    return Verdict(gate=Gate.TAMPER, holds=True, figures={"attacks": len(attacks), "invalid": invalid})

@@ -1,0 +1,143 @@
+"""The leak gate: is the answer, or the solution, anywhere the agent can look?
+
+Looked for: every string of the truth (12 characters and more) whose key is not declared discoverable, every compound value of
+the truth as a whole, and the bodies of the solution, plainly and as base64 or hex. Looked through: the instruction, the
+Dockerfile, and each layer of the image, with archives unpacked and git objects read.
+"""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import io
+import json
+import lzma
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+
+from generators.task import Task
+
+MIN_STRING = 12
+MIN_COMPOUND = 24
+MIN_BODY = 200
+MAX_FILE = 8 << 20
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n(.*?)\n\s*\1\s*$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Needle:
+    """Something that must not be found, and what to call it in a message."""
+
+    name: str
+    forms: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A needle and the place it was found in."""
+
+    needle: str
+    place: str
+
+
+def needles(task: Task) -> list[Needle]:
+    """All that must not be found for this task."""
+    found: list[Needle] = []
+    for key, value in task.truth.items():
+        if isinstance(value, dict | list):
+            compound = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            if len(compound) >= MIN_COMPOUND and not _is_plain_list(value):
+                pretty = json.dumps(value, sort_keys=True, ensure_ascii=False)
+                found.append(Needle(f"truth.{key}", _forms(compound) + _forms(pretty)))
+        if key not in task.discoverable:
+            found += [Needle(f"truth.{key}", _forms(text)) for text in _strings(value) if len(text.strip()) >= MIN_STRING]
+    if task.solution:
+        bodies = [task.solution.strip(), *(match[2].strip() for match in _HEREDOC.finditer(task.solution))]
+        found += [Needle("solution", (body.encode(),)) for body in bodies if len(body) >= MIN_BODY]
+    return found
+
+
+def _is_plain_list(value: JsonValue) -> bool:
+    """A list of a single element says no more than the element."""
+    return isinstance(value, list) and len(value) < 2
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+
+
+def _forms(text: str) -> tuple[bytes, ...]:
+    plain = text.strip().encode()
+    encoded = base64.b64encode(plain)[: len(plain) * 4 // 3 - 2]  # the last characters depend on what follows
+    return plain, encoded, plain.hex().encode()
+
+
+def search(wanted: Iterable[Needle], places: Iterable[tuple[str, bytes]]) -> Leak | None:
+    """The first needle found in any of the places."""
+    todo = list(wanted)
+    for place, content in places:
+        for needle in todo:
+            if any(form in content for form in needle.forms):
+                return Leak(needle.name, place)
+    return None
+
+
+def texts(task: Task) -> Iterator[tuple[str, bytes]]:
+    """The places outside the layers."""
+    yield "instruction", task.instruction.encode()
+    yield "Dockerfile", task.image.dockerfile.encode()
+
+
+def layer_files(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    """Every regular file of a layer (given as a tar), and what is inside those that are archives."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar:
+            yield f"name of {member.name}", member.name.encode()
+            if member.isfile() and member.size <= MAX_FILE:
+                handle = tar.extractfile(member)
+                if handle is not None:
+                    yield from opened(member.name, handle.read())
+
+
+def opened(name: str, content: bytes, depth: int = 0) -> Iterator[tuple[str, bytes]]:
+    """A file's content and, where it is compressed or an archive, what it holds (three levels deep)."""
+    yield name, content
+    if depth >= 3:
+        return
+    try:
+        inner = _unpack(content)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, NotImplementedError, RuntimeError):
+        return
+    for member, data in inner:
+        yield from opened(f"{name}!{member}", data, depth + 1)
+
+
+def _unpack(content: bytes) -> list[tuple[str, bytes]]:
+    if content[:2] == b"\x1f\x8b":
+        return [("gz", gzip.GzipFile(fileobj=io.BytesIO(content)).read(MAX_FILE))]
+    if content[:3] == b"BZh":
+        return [("bz2", bz2.BZ2File(io.BytesIO(content)).read(MAX_FILE))]
+    if content[:6] == b"\xfd7zXZ\x00":
+        return [("xz", lzma.LZMAFile(io.BytesIO(content)).read(MAX_FILE))]
+    if content[:4] == b"PK\x03\x04":
+        with zipfile.ZipFile(io.BytesIO(content)) as zipped:
+            return [(info.filename, zipped.read(info)) for info in zipped.infolist() if info.file_size <= MAX_FILE]
+    if content[257:262] == b"ustar":
+        with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+            members = [member for member in tar if member.isfile() and member.size <= MAX_FILE]
+            return [(member.name, cast(io.BufferedReader, tar.extractfile(member)).read()) for member in members]
+    return []
