@@ -445,11 +445,12 @@ def draw_tree(draw: Draw, world: World, count: int) -> dict[str, Entry]:
     return tree
 
 
-def draw_overrides(draw: Draw, tree: dict[str, Entry], world: World) -> list[Override]:
+def draw_overrides(draw: Draw, tree: dict[str, Entry], world: World, frozen: Sequence[str]) -> list[Override]:
     """Later rules, among them pairs of which the second has to win."""
     tops, files = world.tops.split(), [path for path, entry in tree.items() if entry.kind == "f"]
     one, two = draw.sample(tops, 2)
-    inner = draw.pick([path for path, entry in tree.items() if path.startswith(f"{one}/") and entry.kind == "d"])
+    inside = [path for path in files if path.startswith(f"{one}/") and not any(path.startswith(top) for top in frozen)]
+    inner = draw.pick(inside) if inside else one
     return [
         Override("under", "*", 1, str(draw.between(30000, 31000)), one),
         Override("under", "*", 1, str(draw.between(32000, 33000)), inner),
@@ -558,10 +559,10 @@ def draft(draw: Draw) -> Draft:
             )
     present[retyped] = Entry("l", "/etc/passwd", 0, 0, 0, 1_700_000_900)
     frozen = [*held, "nowhere/at all"] if medium else []
-    if medium:  # a whole folder out of bounds
-        frozen.append(
-            draw.pick([path for path, entry in tree.items() if entry.kind == "d" and "/" in path and path not in made])
-        )
+    if medium:  # a whole folder out of bounds, where no trap lies
+        traps = [gone, retyped, *(path for path, entry in tree.items() if entry.mode & 0o4000)]
+        folders = [path for path, entry in tree.items() if entry.kind == "d" and "/" in path and path not in made]
+        frozen += [path for path in folders if not any(trap.startswith(path + "/") for trap in traps)][:1]
 
     lines: list[str] = []
 
@@ -583,11 +584,11 @@ def draft(draw: Draw) -> Draft:
             old = [entry.kind, values[1].replace("0", "1", 1), "4242", "4243", clock(entry.when - 5000), path]
             lines.append(list_line(old, fields, world.kind))
         lines.append(list_line(values, fields, world.kind))
-    repeated = tops[0]
-    entry = tree[repeated]
-    lines.insert(0, list_line(["d", "0711", "77", "78", clock(entry.when - 99), repeated], fields, world.kind))
+    for number, path in enumerate(tops[:3]):
+        old = ["d", "1733", f"7{number}", f"8{number}", clock(tree[path].when - 99), path]
+        lines.insert(0, list_line(old, fields, world.kind))
 
-    overrides = draw_overrides(draw, tree, world) if medium else []
+    overrides = draw_overrides(draw, tree, world, frozen) if medium else []
     wanted = {path: entry for path, entry in tree.items() if path != unlisted}
     times = {
         rule.value: int(datetime.fromisoformat(rule.value.replace("Z", "+00:00")).timestamp())

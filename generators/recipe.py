@@ -1,0 +1,194 @@
+"""A recipe says what to make: which families, how many tasks, how hard, from which seed, and how to split them.
+
+    name: main
+    seed: 331
+    count: 331
+    families: all                 # or a list of names
+    difficulty: {easy: 12, medium: 42, hard: 37, extremely_hard: 9}      # per cent
+    splits: {train: 80, validation: 10, test: 10}                        # per cent
+
+`plan` turns a recipe into the list of tasks to write; the same recipe gives the same list anywhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from generators.errors import RecipeError
+from generators.family import Family
+from generators.procedural import all_families
+from generators.seeds import stream
+from generators.task import Difficulty, Record
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+SPLITS = ("train", "validation", "test")
+
+
+class Recipe(Record):
+    """A validated recipe."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+    seed: int
+    count: Annotated[int, Field(gt=0)]
+    families: Literal["all"] | tuple[str, ...] = "all"
+    difficulty: dict[Difficulty, Percent] = {
+        Difficulty.EASY: 12,
+        Difficulty.MEDIUM: 42,
+        Difficulty.HARD: 37,
+        Difficulty.EXTREMELY_HARD: 9,
+    }
+    splits: dict[str, Percent] = {"train": 80, "validation": 10, "test": 10}
+    separate_families: bool = False
+    per_family: Annotated[int, Field(gt=0)] = 12
+    batch: Annotated[int, Field(ge=1, le=256)] = 64
+    twin_similarity: Annotated[float, Field(gt=0, le=1)] = 0.8
+
+    @model_validator(mode="after")
+    def _shares(self) -> Self:
+        for label, shares in (("difficulty", self.difficulty), ("splits", self.splits)):
+            total = sum(shares.values())
+            if abs(total - 100) > 0.01:
+                raise ValueError(f"{label}: the shares sum to {total:g} per cent, not to 100")
+        if unknown := sorted(set(self.splits) - set(SPLITS)):
+            raise ValueError(f"splits: unknown split {unknown[0]!r}; there are {', '.join(SPLITS)}")
+        return self
+
+    def members(self) -> list[Family]:
+        """The families it asks for, by name.
+
+        Raises:
+            RecipeError: one is unknown.
+        """
+        known = all_families()
+        if self.families == "all":
+            return list(known.values())
+        if unknown := [name for name in self.families if name not in known]:
+            raise RecipeError(f"recipe {self.name}: unknown family {unknown[0]!r}; `termforge families` lists them")
+        return [known[name] for name in sorted(set(self.families))]
+
+
+@dataclass(frozen=True)
+class Order:
+    """One task to write."""
+
+    family: str
+    serial: int
+    difficulty: Difficulty
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read and validate a recipe file.
+
+    Raises:
+        RecipeError: not readable, not YAML, or not a valid recipe; the message names the key.
+    """
+    try:
+        data = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise RecipeError(f"recipe {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RecipeError(f"recipe {path} is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(data, dict):
+        raise RecipeError(f"recipe {path} must be a mapping of keys such as name, seed and count")
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as error:
+        raise RecipeError(f"recipe {path}: {explain(error)}") from error
+
+
+def explain(error: ValidationError) -> str:
+    """The first problem of a validation as one line."""
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {where!r}; known are {', '.join(sorted(Recipe.model_fields))}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def plan(recipe: Recipe) -> list[Order]:
+    """What to write, evenly over families and near the wanted mix of difficulties.
+
+    Raises:
+        RecipeError: more tasks than the families can give.
+    """
+    members = recipe.members()
+    limits = {family.name: min(family.capacity, recipe.per_family) for family in members}
+    if recipe.count > sum(limits.values()):
+        raise RecipeError(
+            f"recipe {recipe.name}: count {recipe.count} is beyond what its {len(members)} families can vary "
+            f"({sum(limits.values())} tasks at {recipe.per_family} a family); raise per_family or add families"
+        )
+    wanted = _whole_shares(recipe.count, {level: recipe.difficulty.get(level, 0) for level in Difficulty})
+    given: Counter[str] = Counter()
+    levels: dict[str, list[Difficulty]] = {family.name: [] for family in members}
+    for level in sorted(Difficulty, key=lambda level: sum(level in family.difficulties for family in members)):
+        able = [family for family in members if level in family.difficulties]
+        _deal(level, wanted[level], able, limits, given, levels)
+    _fill_up(recipe.count, members, limits, given, levels)
+    return _orders(recipe, levels)
+
+
+def _whole_shares(count: int, shares: dict[Difficulty, float]) -> dict[Difficulty, int]:
+    """Whole numbers that sum to `count`, by largest remainder."""
+    exact = {level: count * share / 100 for level, share in shares.items()}
+    whole = {level: int(value) for level, value in exact.items()}
+    order = sorted(exact, key=lambda level: (whole[level] - exact[level], level))
+    for level in order[: count - sum(whole.values())]:
+        whole[level] += 1
+    return whole
+
+
+def _deal(
+    level: Difficulty,
+    count: int,
+    able: Sequence[Family],
+    limits: dict[str, int],
+    given: Counter[str],
+    levels: dict[str, list[Difficulty]],
+) -> None:
+    """Give tasks of one level to the families that have fewest so far, counted against how many levels they offer."""
+    for _ in range(count):
+        free = [family for family in able if given[family.name] < limits[family.name]]
+        if not free:
+            return
+        least = min(
+            free,
+            key=lambda family: (given[family.name], levels[family.name].count(level), len(family.difficulties), family.name),
+        )
+        given[least.name] += 1
+        levels[least.name].append(level)
+
+
+def _fill_up(
+    count: int, members: Sequence[Family], limits: dict[str, int], given: Counter[str], levels: dict[str, list[Difficulty]]
+) -> None:
+    """Where a level had too few families, complete the count with the nearest levels there are."""
+    while given.total() < count:
+        free = [family for family in members if given[family.name] < limits[family.name]]
+        least = min(free, key=lambda family: (given[family.name], family.name))
+        given[least.name] += 1
+        levels[least.name].append(least.difficulties[given[least.name] % len(least.difficulties)])
+
+
+def _orders(recipe: Recipe, levels: dict[str, list[Difficulty]]) -> list[Order]:
+    """Serials within each family, then a fixed shuffle, so that every batch holds a mix."""
+    orders = [
+        Order(name, serial, level)
+        for name, own in sorted(levels.items())
+        for serial, level in enumerate(stream("levels", recipe.seed, name).sample(own, len(own)))
+    ]
+    return stream("plan", recipe.seed).sample(orders, len(orders))
+
+
+def batches(recipe: Recipe) -> list[list[Order]]:
+    """The plan cut into batches of the recipe's size."""
+    orders = plan(recipe)
+    return [orders[start : start + recipe.batch] for start in range(0, len(orders), recipe.batch)]
