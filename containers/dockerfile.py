@@ -78,10 +78,14 @@ def _instruction(line: int, text: str) -> Instruction:
             raise _unsupported(item, "ADD of an address")
         if re.search(r"\.(tar|tar\.\w+|tgz|txz)\b", item.text):
             raise _unsupported(item, "ADD of an archive (it would be unpacked)")
-    if item.name in {"RUN", "COPY"} and item.text.startswith("--") and not item.text.startswith("--chmod="):
-        if not item.text.startswith("--chown="):
-            raise _unsupported(item, f"{item.name} {item.text.split()[0]}")
-    if item.name in {"RUN", "COPY"} and "<<" in item.text.split("\n")[0] and re.search(r"<<-?['\"]?[A-Za-z]+['\"]?$", item.text):
+    flag = item.text.split("=")[0] if item.text.startswith("--") else ""
+    if item.name in {"RUN", "COPY"} and flag and (item.name == "RUN" or flag not in {"--chmod", "--chown"}):
+        raise _unsupported(item, f"{item.name} {flag}")
+    if (
+        item.name in {"RUN", "COPY"}
+        and "<<" in item.text.split("\n")[0]
+        and re.search(r"<<-?['\"]?[A-Za-z]+['\"]?$", item.text)
+    ):
         raise _unsupported(item, "a heredoc")
     if item.name not in {"FROM", "RUN", "COPY", "ENV", "ARG", "WORKDIR", "USER", "SHELL"} | _NOTED:
         raise _unsupported(item, f"instruction {item.name}")

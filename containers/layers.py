@@ -8,7 +8,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Work = Callable[["BubblewrapSandbox"], None]
 _OUTPUT_TAIL = 4000
+_FORMAT = "1"  # changes whenever the same step would give another layer
 _FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 _PACKAGES_ONLY = re.compile(
     r"apt-get update && apt-get install -y --no-install-recommends [a-z0-9.+\- ]+ && rm -rf /var/lib/apt/lists/\*"
@@ -101,7 +102,8 @@ def _step(
             base = rootfs.base_filesystem(
                 dockerfile.expand(step.text, variables).split()[0], engine.state, engine.warden, engine.ids, engine.say
             )
-            return replace(at, key=base.digest, layers=(str(base.folder),), base_digest=base.digest)
+            key = digest_of([_FORMAT, base.digest])
+            return replace(at, key=key, layers=(str(base.folder),), base_digest=base.digest)
         case "ENV":
             return replace(at, env={**at.env, **dockerfile.assignments(step, variables)})
         case "ARG":
@@ -141,7 +143,11 @@ def _run(
     env = {**at.args, **at.env}
     key = digest_of([at.key, "RUN", argv, env, at.workdir, at.user])
 
+    own = not _PACKAGES_ONLY.fullmatch(step.text)
+
     def work(box: BubblewrapSandbox) -> None:
+        if not own:
+            engine.say("Installing the packages of a shared image layer, once; up to a minute ...")
         result = box.exec(argv, timeout=max(1.0, seconds), env={**_network_env(), **env})
         if result.timed_out:
             raise BuildFailure("build_timeout", f"line {step.line}: RUN {step.text[:200]}", result.tail(_OUTPUT_TAIL))
@@ -149,17 +155,27 @@ def _run(
             name = f"line {step.line}: RUN {step.text[:200]} ended with {result.exit_code}"
             raise BuildFailure("build_failed", name, result.tail(_OUTPUT_TAIL))
 
-    own = not _PACKAGES_ONLY.fullmatch(step.text)
     return _layer(engine, at, key, work, replace_memory(limits), own)
 
 
 def replace_memory(limits: Limits) -> Limits:
     """Limits for a build step: packages need more memory and processes than an agent."""
-    return limits.model_copy(update={"memory_mb": max(limits.memory_mb, 2048), "pids": max(limits.pids, 1024), "cpus": 16.0})
+    return limits.model_copy(
+        update={"memory_mb": max(limits.memory_mb, 2048), "pids": max(limits.pids, 1024), "cpus": 16.0}
+    )
 
 
 def _network_env() -> dict[str, str]:
-    names = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL", "PIP_CERT")
+    names = (
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "PIP_INDEX_URL",
+        "PIP_CERT",
+    )
     return {"DEBIAN_FRONTEND": "noninteractive"} | {name: os.environ[name] for name in names if name in os.environ}
 
 
@@ -172,7 +188,11 @@ def _user(engine: BubblewrapEngine, at: Progress, name: str, limits: Limits) -> 
     for line in passwd.splitlines():
         fields = line.split(":")
         if len(fields) >= 6 and name in (fields[0], fields[2]):
-            groups = [int(f[2]) for f in (row.split(":") for row in group.splitlines()) if len(f) > 3 and fields[0] in f[3].split(",")]
+            groups = [
+                int(f[2])
+                for f in (row.split(":") for row in group.splitlines())
+                if len(f) > 3 and fields[0] in f[3].split(",")
+            ]
             return replace(at, user=fields[0], ids=(int(fields[2]), int(fields[3]), tuple(groups), fields[5]))
     raise TaskError(f"USER {name}: the image has no such user")
 
@@ -198,7 +218,7 @@ def _layer(engine: BubblewrapEngine, at: Progress, key: str, work: Work, limits:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     with open(path, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

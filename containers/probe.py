@@ -64,7 +64,7 @@ def network_binds() -> list[str]:
         real = os.path.realpath(source)
         if os.path.isfile(real):
             found += ["--ro-bind", real, target]
-    return [*found, "--perms", "1777", "--tmpfs", "/tmp"]
+    return found
 
 
 def bubblewrap(state: State) -> list[Capability]:
@@ -113,7 +113,9 @@ def _user_namespaces() -> Capability:
             return Capability("user namespaces", False, f"{name.replace('/', '.')} is {bad}", remedy)
     limit = Path("/proc/sys/user/max_user_namespaces")
     if limit.exists() and limit.read_text().strip() == "0":
-        return Capability("user namespaces", False, "user.max_user_namespaces is 0", "sudo sysctl user.max_user_namespaces=10000")
+        return Capability(
+            "user namespaces", False, "user.max_user_namespaces is 0", "sudo sysctl user.max_user_namespaces=10000"
+        )
     return Capability("user namespaces", True, "allowed")
 
 
@@ -133,9 +135,13 @@ def _groups() -> Capability:
     hierarchy = cgroups.detect()
     if not hierarchy.roots:
         remedy = "run as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes ..."
-        return Capability("limits by control groups", False, "none can be made here: memory and cpu are unlimited", remedy, False)
+        return Capability(
+            "limits by control groups", False, "none can be made here: memory and cpu are unlimited", remedy, False
+        )
     missing = sorted(set(cgroups.CONTROLLERS) - set(hierarchy.roots))
-    detail = f"version {hierarchy.version}: {', '.join(hierarchy.roots)}" + (f"; not {', '.join(missing)}" if missing else "")
+    detail = f"version {hierarchy.version}: {', '.join(hierarchy.roots)}" + (
+        f"; not {', '.join(missing)}" if missing else ""
+    )
     return Capability("limits by control groups", not missing, detail, "enable the missing controllers", False)
 
 
@@ -143,10 +149,14 @@ def _filter() -> Capability:
     try:
         seccomp.program()
     except KeyError:
-        return Capability("system call filter", False, f"no table for {platform.machine()}", "use the docker engine", False)
+        return Capability(
+            "system call filter", False, f"no table for {platform.machine()}", "use the docker engine", False
+        )
     return Capability("system call filter", True, platform.machine())
 
 
 def _disk(state: State) -> Capability:
     free = shutil.disk_usage(state.home).free
-    return Capability("disk", free > LOW_DISK, f"{free / 2**30:.1f} GiB free at {state.home}", "free some space: termforge clean")
+    return Capability(
+        "disk", free > LOW_DISK, f"{free / 2**30:.1f} GiB free at {state.home}", "free some space: termforge clean"
+    )

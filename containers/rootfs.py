@@ -53,7 +53,9 @@ def base_filesystem(name: str, state: State, warden: Warden, ids: IdMap, say: Sa
     own_tar = os.environ.get("TERMFORGE_BASE_TAR")
     if name not in SUITES and not own_tar:
         known = ", ".join(sorted(SUITES))
-        raise EngineError(f"base image {name!r} is not known to the embedded engine (it has {known}); use the docker engine")
+        raise EngineError(
+            f"base image {name!r} is not known to the embedded engine (it has {known}); use the docker engine"
+        )
     key = digest_of([name, own_tar, list(_OPTIONS), ids.first, ids.uid0])[:16]
     folder = state.folder("rootfs") / key
     with storage("making the base file system"), open(state.folder("rootfs") / f".lock-{key}", "w") as lock:
@@ -63,9 +65,7 @@ def base_filesystem(name: str, state: State, warden: Warden, ids: IdMap, say: Sa
     return BaseFilesystem(folder / "fs", (folder / "digest").read_text().strip())
 
 
-def _make(
-    folder: Path, own_tar: Path | None, suite: str, state: State, warden: Warden, ids: IdMap, say: Say
-) -> None:
+def _make(folder: Path, own_tar: Path | None, suite: str, state: State, warden: Warden, ids: IdMap, say: Say) -> None:
     work = state.folder("tmp") / f"{state.owner}-rootfs"
     remove_tree(work, warden, ids)
     work.mkdir()
@@ -81,7 +81,9 @@ def _make(
     with tar.open("rb") as archive:
         code = run_as_root(["tar", "-C", str(filesystem), "-xpf", "-", *_LEFT_OUT], warden, ids, archive.fileno())
     if code:
-        raise EngineError(f"the base file system could not be unpacked (tar ended with {code}); is {work} on a full disk?")
+        raise EngineError(
+            f"the base file system could not be unpacked (tar ended with {code}); is {work} on a full disk?"
+        )
     packages = hashlib.sha256((filesystem / "var/lib/dpkg/status").read_bytes()).hexdigest()
     if own_tar is None:
         tar.unlink()
@@ -116,7 +118,9 @@ def _mirrors(suite: str) -> list[str]:
     for path in texts:
         if path.suffix not in {".list", ".sources"}:
             continue
-        found = re.search(r"^(?:URIs:\s*|deb\s+(?:\[[^\]]*\]\s+)?)(\S*/debian/?)(?:\s|$)", path.read_text(), re.MULTILINE)
+        found = re.search(
+            r"^(?:URIs:\s*|deb\s+(?:\[[^\]]*\]\s+)?)(\S*/debian/?)(?:\s|$)", path.read_text(), re.MULTILINE
+        )
         if found:
             return [found[1]]
     return []

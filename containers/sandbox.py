@@ -1,9 +1,9 @@
 """What every engine offers: one protocol for images and sandboxes, whatever runs them.
 
-    engine = BubblewrapEngine()
-    built = engine.build(task.image, task.limits)
-    with engine.start(built, task.limits) as sandbox:
-        result = sandbox.exec("ls -l /srv", timeout=10)
+engine = BubblewrapEngine()
+built = engine.build(task.image, task.limits)
+with engine.start(built, task.limits) as sandbox:
+    result = sandbox.exec("ls -l /srv", timeout=10)
 """
 
 from __future__ import annotations

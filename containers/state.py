@@ -1,9 +1,9 @@
 """Where Termforge keeps what it can make again: base file systems, layers, proofs. And who owns what is in use.
 
-    $TERMFORGE_HOME (default: /var/lib/termforge as root, else ~/.cache/termforge)
-    ├── rootfs/   base file systems        ├── tools/    bubblewrap, where mapped ids can reach it
-    ├── layers/   built image steps        ├── mnt/      mount point of private scratch file systems
-    └── proofs/   evidence by task digest  └── tmp/      work in progress, named after its owner
+$TERMFORGE_HOME (default: /var/lib/termforge as root, else ~/.cache/termforge)
+├── rootfs/   base file systems        ├── tools/    bubblewrap, where mapped ids can reach it
+├── layers/   built image steps        ├── mnt/      mount point of private scratch file systems
+└── proofs/   evidence by task digest  └── tmp/      work in progress, named after its owner
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,7 @@ def default_home() -> Path:
 
 
 @contextlib.contextmanager
-def storage(doing: str) -> Iterator[None]:
+def storage(doing: str) -> Generator[None]:
     """Turn a full disk, a read-only or unreadable place into one clear line."""
     try:
         yield

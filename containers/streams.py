@@ -51,6 +51,13 @@ class Collector:
             del self._tail[: len(self._tail) - half]
         return True
 
+    def reset(self) -> None:
+        """Forget what was collected, to begin with the next command's output."""
+        self.drain()
+        self.total = 0
+        self._head.clear()
+        self._tail.clear()
+
     def drain(self) -> None:
         """Take what a finished program left; a background process that still holds the pipe is not waited for."""
         budget = 64

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from datasketch import MinHash, MinHashLSH
+from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 SHINGLE = 3
 PERMUTATIONS = 128
@@ -44,8 +44,8 @@ def twins(texts: Mapping[str, str], similarity: float) -> dict[str, Twin]:
     for name, text in texts.items():
         own = shingles(text)
         sketch = MinHash(num_perm=PERMUTATIONS, seed=1)
-        sketch.update_batch([shingle.encode() for shingle in sorted(own)])
-        near = [(jaccard(own, kept[str(other)]), str(other)) for other in index.query(sketch)]
+        sketch.update_batch([shingle.encode() for shingle in sorted(own)])  # pyright: ignore[reportUnknownMemberType]
+        near = [(jaccard(own, kept[other]), other) for other in _similar(index, sketch)]
         best = max(near, default=(0.0, ""))
         if best[0] >= similarity:
             found[name] = Twin(name, best[1], round(best[0], 4))
@@ -53,3 +53,7 @@ def twins(texts: Mapping[str, str], similarity: float) -> dict[str, Twin]:
         kept[name] = own
         index.insert(name, sketch)
     return found
+
+
+def _similar(index: MinHashLSH, sketch: MinHash) -> list[str]:
+    return [str(name) for name in index.query(sketch)]  # pyright: ignore[reportUnknownMemberType]

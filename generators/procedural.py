@@ -6,13 +6,14 @@ import importlib
 import pkgutil
 import traceback
 from functools import cache
+from typing import Literal
 
 from pydantic import ValidationError
 
 from generators import families
 from generators.bases import preamble
 from generators.errors import TaskError, UsageError
-from generators.family import Draft, Draw, Family, near_misses, with_truth
+from generators.family import Content, Draft, Draw, Family, near_misses, with_truth
 from generators.seeds import stream
 from generators.task import (
     Axes,
@@ -26,7 +27,7 @@ from generators.task import (
     TestSpec,
 )
 
-COMPLEXITY = {
+COMPLEXITY: dict[Difficulty, Literal["short", "moderate", "complex", "intricate"]] = {
     Difficulty.EASY: "short",
     Difficulty.MEDIUM: "moderate",
     Difficulty.HARD: "complex",
@@ -56,7 +57,9 @@ def find_family(name: str) -> Family:
     try:
         return all_families()[name]
     except KeyError:
-        raise UsageError(f"unknown family {name!r}; `termforge families` lists the {len(all_families())} there are") from None
+        raise UsageError(
+            f"unknown family {name!r}; `termforge families` lists the {len(all_families())} there are"
+        ) from None
 
 
 def write_task(family: Family, seed: int, serial: int, difficulty: Difficulty) -> Task:
@@ -81,12 +84,15 @@ def write_task(family: Family, seed: int, serial: int, difficulty: Difficulty) -
         ) from error
 
 
+def _file(path: str, content: Content | tuple[Content, int]) -> ContextFile:
+    if isinstance(content, tuple):
+        return ContextFile.of(path, content[0], content[1])
+    return ContextFile.of(path, content)
+
+
 def record(family: Family, draft: Draft, draw: Draw, seed: int) -> Task:
     """The record of a draft."""
-    files = tuple(
-        ContextFile.of(path, *(content if isinstance(content, tuple) else (content,)))
-        for path, content in sorted(draft.files.items())
-    )
+    files = tuple(_file(path, content) for path, content in sorted(draft.files.items()))
     tests = [TestSpec(name=name, weight=weight) for name, weight in draft.weights.items()]
     tests += [TestSpec(name=name, guard=True) for name in draft.guards]
     return Task.create(

@@ -29,6 +29,13 @@ from generators.task import Difficulty, Record
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 SPLITS = ("train", "validation", "test")
+DEFAULT_SPLITS = {"train": 80.0, "validation": 10.0, "test": 10.0}
+DEFAULT_MIX = {
+    Difficulty.EASY: 12.0,
+    Difficulty.MEDIUM: 42.0,
+    Difficulty.HARD: 37.0,
+    Difficulty.EXTREMELY_HARD: 9.0,
+}
 
 
 class Recipe(Record):
@@ -38,13 +45,8 @@ class Recipe(Record):
     seed: int
     count: Annotated[int, Field(gt=0)]
     families: Literal["all"] | tuple[str, ...] = "all"
-    difficulty: dict[Difficulty, Percent] = {
-        Difficulty.EASY: 12,
-        Difficulty.MEDIUM: 42,
-        Difficulty.HARD: 37,
-        Difficulty.EXTREMELY_HARD: 9,
-    }
-    splits: dict[str, Percent] = {"train": 80, "validation": 10, "test": 10}
+    difficulty: dict[Difficulty, Percent] = Field(default_factory=lambda: dict(DEFAULT_MIX))
+    splits: dict[str, Percent] = Field(default_factory=lambda: dict(DEFAULT_SPLITS))
     separate_families: bool = False
     per_family: Annotated[int, Field(gt=0)] = 12
     batch: Annotated[int, Field(ge=1, le=256)] = 64
@@ -101,6 +103,18 @@ def load_recipe(path: Path) -> Recipe:
         return Recipe.model_validate(data)
     except ValidationError as error:
         raise RecipeError(f"recipe {path}: {explain(error)}") from error
+
+
+def explain_override(recipe: Recipe, changes: dict[str, object]) -> Recipe:
+    """A recipe with some keys replaced, validated again.
+
+    Raises:
+        RecipeError: the result is not a valid recipe.
+    """
+    try:
+        return Recipe.model_validate(recipe.model_dump() | changes)
+    except ValidationError as error:
+        raise RecipeError(f"recipe {recipe.name}: {explain(error)}") from error
 
 
 def explain(error: ValidationError) -> str:
@@ -161,14 +175,23 @@ def _deal(
             return
         least = min(
             free,
-            key=lambda family: (given[family.name], levels[family.name].count(level), len(family.difficulties), family.name),
+            key=lambda family: (
+                given[family.name],
+                levels[family.name].count(level),
+                len(family.difficulties),
+                family.name,
+            ),
         )
         given[least.name] += 1
         levels[least.name].append(level)
 
 
 def _fill_up(
-    count: int, members: Sequence[Family], limits: dict[str, int], given: Counter[str], levels: dict[str, list[Difficulty]]
+    count: int,
+    members: Sequence[Family],
+    limits: dict[str, int],
+    given: Counter[str],
+    levels: dict[str, list[Difficulty]],
 ) -> None:
     """Where a level had too few families, complete the count with the nearest levels there are."""
     while given.total() < count:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -40,8 +40,22 @@ DRAFTS = {
     "detail": pl.String,
     "task": pl.String,  # canonical JSON
 }
-ENVIRONMENTS = {**DRAFTS, "build_seconds": pl.Float64, "layers": pl.Int64, "base_digest": pl.String, "image_digest": pl.String}
-PROVEN = {**ENVIRONMENTS, "proven": pl.Boolean, "valid": pl.Boolean, "cached": pl.Boolean, "seconds": pl.Float64, "evidence": pl.String}
+ENVIRONMENTS = {
+    **DRAFTS,
+    "build_seconds": pl.Float64,
+    "layers": pl.Int64,
+    "base_digest": pl.String,
+    "image_digest": pl.String,
+}
+PROVEN = {
+    **ENVIRONMENTS,
+    "proven": pl.Boolean,
+    "valid": pl.Boolean,
+    "cached": pl.Boolean,
+    "seconds": pl.Float64,
+    "evidence": pl.String,
+}
+_IN = {"gate": "", "reason": "", "detail": ""}
 
 
 def silent(stage: str, done: int, of: int) -> None:
@@ -55,10 +69,24 @@ def write_drafts(recipe: Recipe, orders: list[Order], report: Report = silent) -
         row: dict[str, Any] = {"family": order.family, "serial": order.serial, "difficulty": order.difficulty.value}
         try:
             task = write_task(find_family(order.family), recipe.seed, order.serial, order.difficulty)
-            row |= {"task_id": task.id, "digest": task.digest, "gate": "", "reason": "", "detail": "", "task": task.canonical()}
+            row |= {
+                "task_id": task.id,
+                "digest": task.digest,
+                "gate": "",
+                "reason": "",
+                "detail": "",
+                "task": task.canonical(),
+            }
         except TaskError as error:
             name = f"{order.family}-{order.serial}"
-            row |= {"task_id": name, "digest": "", "gate": "draft", "reason": "family_raised", "detail": str(error), "task": ""}
+            row |= {
+                "task_id": name,
+                "digest": "",
+                "gate": "draft",
+                "reason": "family_raised",
+                "detail": str(error),
+                "task": "",
+            }
         rows.append(row)
         report("drafts", len(rows), len(orders))
     return pl.DataFrame(rows, schema=DRAFTS)
@@ -104,8 +132,9 @@ def prove_tasks(
         for name, row in rows.items()
     }
     done = len(rows) - len(tasks)
+    attacked = {task.digest for task in tasks if task.provenance.serial == 0}  # a batch is only a part of the recipe
     with stoppable() as stop:
-        for proven in prove_all(engine, tasks, store, stop=stop.is_set):
+        for proven in prove_all(engine, tasks, store, stop=stop.is_set, attacked=attacked):
             row = results[proven.task.id]
             evidence = _with_build(proven.evidence, row)
             failure = evidence.failure
@@ -159,7 +188,7 @@ def assemble(recipe: Recipe, batches: Mapping[str, pl.DataFrame]) -> pl.DataFram
 
 
 @contextmanager
-def stoppable() -> Iterator[threading.Event]:
+def stoppable() -> Generator[threading.Event]:
     """Within this, Ctrl-C sets an event, so that workers finish what they hold and nothing is left half done."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

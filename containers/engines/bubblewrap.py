@@ -58,11 +58,21 @@ class BubblewrapSandbox:
 
     # --- life -------------------------------------------------------------------------------------------------------
 
-    def open(self, *, network: bool = False, persistent: tuple[Path, Path] | None = None, binds: Sequence[str] = ()) -> Self:
+    def open(
+        self, *, network: bool = False, persistent: tuple[Path, Path] | None = None, binds: Sequence[str] = ()
+    ) -> Self:
         """Create the namespaces and mounts. `persistent` (upper, work) keeps the writable layer on disk, for builds."""
         engine = self.engine
         self._group = engine.new_group(self.limits)
-        argv = [str(engine.bwrap), "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--cap-drop", "ALL"]
+        argv = [
+            str(engine.bwrap),
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--die-with-parent",
+            "--cap-drop",
+            "ALL",
+        ]
         argv += [] if network else ["--unshare-net"]
         argv += ["--hostname", self.options.hostname]
         for layer in self.built.layers:
@@ -233,7 +243,14 @@ class BubblewrapSandbox:
     def put(self, files: Sequence[PutFile]) -> None:
         """Place files, making folders as needed."""
         entries = [
-            {"kind": "file", "path": file.path, "size": len(file.data), "mode": file.mode, "uid": file.uid, "gid": file.gid}
+            {
+                "kind": "file",
+                "path": file.path,
+                "size": len(file.data),
+                "mode": file.mode,
+                "uid": file.uid,
+                "gid": file.gid,
+            }
             for file in files
         ]
         self._put(entries, b"".join(file.data for file in files))
@@ -387,4 +404,3 @@ class BubblewrapEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-

@@ -60,14 +60,18 @@ def _can_make(folder: Path) -> bool:
 
 def _delegated(unified: Path) -> Path | None:
     """A version 2 folder whose children get our controllers: at the top as root, else below our own group."""
-    own = next((line[3:].strip() for line in Path("/proc/self/cgroup").read_text().splitlines() if line[:3] == "0::"), "/")
+    own = next(
+        (line[3:].strip() for line in Path("/proc/self/cgroup").read_text().splitlines() if line[:3] == "0::"), "/"
+    )
     for base in (unified, unified / own.lstrip("/")):
         folder = base / NAME
         try:
             for parent in (base, folder):
                 parent.mkdir(exist_ok=True)
                 have = set((parent / "cgroup.controllers").read_text().split())
-                (parent / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in CONTROLLERS if name in have))
+                (parent / "cgroup.subtree_control").write_text(
+                    " ".join(f"+{name}" for name in CONTROLLERS if name in have)
+                )
         except OSError:
             continue
         if _can_make(folder) and "memory" in (folder / "cgroup.controllers").read_text().split():

@@ -85,7 +85,12 @@ def program(machine: str = platform.machine()) -> bytes:
         parts += [_op(_EQUAL, numbers[column], 0, 1), _returns(errno.EPERM)]
     parts += [_op(_EQUAL, _CLONE[column], 0, 4), _op(_LOAD, _ARG0), _op(_ANY_BIT, _NAMESPACE_FLAGS, 0, 1)]
     parts += [_returns(errno.EPERM), _op(_RETURN, _ALLOW)]
-    parts += [_op(_EQUAL, _IOCTL[column], 0, 4), _op(_LOAD, _ARG1), _op(_EQUAL, _TIOCSTI, 1), _op(_EQUAL, _TIOCLINUX, 0, 1)]
+    parts += [
+        _op(_EQUAL, _IOCTL[column], 0, 4),
+        _op(_LOAD, _ARG1),
+        _op(_EQUAL, _TIOCSTI, 1),
+        _op(_EQUAL, _TIOCLINUX, 0, 1),
+    ]
     parts += [_returns(errno.EPERM), _op(_RETURN, _ALLOW)]
     return b"".join(parts)
 

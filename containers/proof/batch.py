@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from containers.pool import MAX_SANDBOXES, Pool
 from containers.proof.prove import plan_name, prove
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from generators.evidence import Evidence
 from generators.task import Task
-
-MAX_WORKERS = 24
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,17 @@ class Proven:
 
 def default_workers() -> int:
     """As many sandboxes at once as there are cores, within the bound."""
-    return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0))))
+    return max(1, min(MAX_SANDBOXES, len(os.sched_getaffinity(0))))
 
 
 def tamper_plan(tasks: Sequence[Task]) -> set[str]:
-    """Digests of the tasks that meet every attack: the first of each family (a task of no family is its own)."""
-    first: dict[str, str] = {}
+    """Digests of the tasks that meet every attack: in each family, the one of the lowest serial."""
+    lowest: dict[str, Task] = {}
     for task in tasks:
-        first.setdefault(task.provenance.family, task.digest)
-    return set(first.values())
+        known = lowest.get(task.provenance.family)
+        if known is None or task.provenance.serial < known.provenance.serial:
+            lowest[task.provenance.family] = task
+    return {task.digest for task in lowest.values()}
 
 
 def prove_all(
@@ -44,9 +45,14 @@ def prove_all(
     store: ProofStore | None = None,
     workers: int | None = None,
     stop: Callable[[], bool] = lambda: False,
+    attacked: set[str] | None = None,
 ) -> Iterator[Proven]:
-    """Evidence for every task, in the order in which it becomes ready. Invalid evidence is yielded but not kept."""
-    attacked = tamper_plan(tasks)
+    """Evidence for every task, in the order in which it becomes ready. Invalid evidence is yielded but not kept.
+
+    `attacked` holds the digests of the tasks that meet the attacks, where the tasks are only a part of a set.
+    """
+    if attacked is None:
+        attacked = tamper_plan(tasks)
     todo: list[Task] = []
     for task in tasks:
         known = store.load(task.digest, plan_name(task.digest in attacked)) if store else None
@@ -57,19 +63,20 @@ def prove_all(
 
     def work(task: Task) -> Proven:
         tamper = task.digest in attacked
-        evidence = prove(engine, task, tamper=tamper)
+        evidence = prove(pool, task, tamper=tamper)
         if store:
             store.save(evidence, plan_name(tamper))
         return Proven(task, evidence, cached=False)
 
     count = workers or default_workers()
+    pool = Pool(engine, count)
     queue = iter(todo)
-    with ThreadPoolExecutor(count, thread_name_prefix="prove") as pool:
+    with ThreadPoolExecutor(count, thread_name_prefix="prove") as threads:
         running: set[Future[Proven]] = set()
         try:
             while True:
                 while len(running) < 2 * count and not stop() and (task := next(queue, None)):
-                    running.add(pool.submit(work, task))
+                    running.add(threads.submit(work, task))
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)

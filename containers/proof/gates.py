@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from containers.attacks.library import ATTACKS, Attack, targets
 from containers.grading.score import Score, score
+from containers.pool import Pool
 from containers.proof import leak
 from containers.proof.spec import defined_tests
-from containers.sandbox import BuiltImage, Engine, ExecResult, GradeRequest, StartOptions
+from containers.sandbox import BuiltImage, ExecResult, GradeRequest, StartOptions
 from generators.errors import SandboxFault
 from generators.evidence import Gate, Verdict
 from generators.seeds import stream
@@ -61,18 +62,20 @@ class Attempted:
 
 
 class Bench:
-    """Where one task's gates are run: an engine, the built image, and how to start over on a fresh sandbox."""
+    """Where one task's gates are run: a pool of sandboxes, the built image, and how to start over on a fresh one."""
 
-    def __init__(self, engine: Engine, task: Task, built: BuiltImage) -> None:
-        self.engine, self.task, self.built = engine, task, built
+    def __init__(self, pool: Pool, task: Task, built: BuiltImage) -> None:
+        self.pool, self.task, self.built = pool, task, built
 
-    def attempt(self, script: str | None, variation: Variation = PLAIN, solve: float = 0, grade: float = 0) -> Attempted:
+    def attempt(
+        self, script: str | None, variation: Variation = PLAIN, solve: float = 0, grade: float = 0
+    ) -> Attempted:
         """Run a script (or nothing) in a fresh sandbox and grade what it left."""
         task = self.task
         names = [test.name for test in task.completion_tests.tests]
         order = tuple(stream(task.digest, variation.hostname).sample(names, len(names)))
         env = variation.env(self.built.has_faketime)
-        with self.engine.start(self.built, task.limits, StartOptions(variation.hostname, env)) as sandbox:
+        with self.pool.lease(self.built, task.limits, StartOptions(variation.hostname, env)) as sandbox:
             ran = ExecResult(0, b"", b"", 0.0)
             if script is not None:
                 ran = sandbox.exec(script, timeout=solve or task.limits.solve_seconds)
@@ -82,7 +85,7 @@ class Bench:
     def initial(self) -> Score:
         """Run the initial-state tests in a fresh sandbox."""
         names = tuple(defined_tests(self.task.initial_tests))
-        with self.engine.start(self.built, self.task.limits) as sandbox:
+        with self.pool.lease(self.built, self.task.limits) as sandbox:
             graded = sandbox.grade(GradeRequest(self.task.initial_tests, names, self.task.limits.grade_seconds))
         passed = all(test.passed for test in graded.tests)
         return Score(float(passed), int(passed), graded.valid, graded.reason, graded.tests)
@@ -177,7 +180,9 @@ def near_miss(bench: Bench) -> Verdict | None:
             return fails(Gate.NEAR_MISS, "weak_verifier", f"{miss.name} ({miss.why}) scores 1")
         if slipped := [name for name in miss.caught_by if attempted.passed(name)]:
             return fails(Gate.NEAR_MISS, "near_miss_not_caught", f"{miss.name} passes {', '.join(slipped)}")
-    return Verdict(gate=Gate.NEAR_MISS, holds=True, figures={"near_misses": len(scores), "highest_score": max(scores, default=0.0)})
+    return Verdict(
+        gate=Gate.NEAR_MISS, holds=True, figures={"near_misses": len(scores), "highest_score": max(scores, default=0.0)}
+    )
 
 
 def leaks(bench: Bench) -> Verdict | None:
@@ -185,7 +190,7 @@ def leaks(bench: Bench) -> Verdict | None:
     wanted = leak.needles(bench.task)
     found = leak.search(wanted, leak.texts(bench.task))
     if found is None:
-        found = leak.search(wanted, bench.engine.contents(bench.built))
+        found = leak.search(wanted, bench.pool.engine.contents(bench.built))
     if found:
         reason = "solution_leaks" if found.needle == "solution" else "truth_leaks"
         return fails(Gate.LEAK, reason, f"{found.needle} is in {found.place}")
@@ -201,5 +206,7 @@ def tamper(bench: Bench, attacks: Sequence[Attack] = ATTACKS) -> Verdict | None:
         attempted = bench.attempt(script, solve=ATTACK_SOLVE_SECONDS, grade=ATTACK_GRADE_SECONDS).score
         invalid += not attempted.valid
         if attempted.valid and attempted.weighted > 0:
-            return fails(Gate.TAMPER, "attack_scores", f"{attack.name} scores {attempted.weighted:g}", attack=attack.name)
+            return fails(
+                Gate.TAMPER, "attack_scores", f"{attack.name} scores {attempted.weighted:g}", attack=attack.name
+            )
     return Verdict(gate=Gate.TAMPER, holds=True, figures={"attacks": len(attacks), "invalid": invalid})

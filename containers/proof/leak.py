@@ -57,7 +57,9 @@ def needles(task: Task) -> list[Needle]:
                 pretty = json.dumps(value, sort_keys=True, ensure_ascii=False)
                 found.append(Needle(f"truth.{key}", _forms(compound) + _forms(pretty)))
         if key not in task.discoverable:
-            found += [Needle(f"truth.{key}", _forms(text)) for text in _strings(value) if len(text.strip()) >= MIN_STRING]
+            found += [
+                Needle(f"truth.{key}", _forms(text)) for text in _strings(value) if len(text.strip()) >= MIN_STRING
+            ]
     if task.solution:
         bodies = [task.solution.strip(), *(match[2].strip() for match in _HEREDOC.finditer(task.solution))]
         found += [Needle("solution", (body.encode(),)) for body in bodies if len(body) >= MIN_BODY]
@@ -120,7 +122,16 @@ def opened(name: str, content: bytes, depth: int = 0) -> Iterator[tuple[str, byt
         return
     try:
         inner = _unpack(content)
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, NotImplementedError, RuntimeError):
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        lzma.LZMAError,
+        NotImplementedError,
+        RuntimeError,
+    ):
         return
     for member, data in inner:
         yield from opened(f"{name}!{member}", data, depth + 1)

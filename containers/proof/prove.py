@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from containers.pool import Pool
 from containers.proof import gates, spec
 from containers.proof.gates import Bench, fails, timed
 from containers.sandbox import BuildFailure, BuiltImage, Engine
@@ -29,33 +30,33 @@ def plan_name(tamper: bool) -> str:
     return "with tamper" if tamper else "without tamper"
 
 
-def prove(engine: Engine, task: Task, *, tamper: bool = True) -> Evidence:
+def prove(pool: Pool, task: Task, *, tamper: bool = True) -> Evidence:
     """All gates but `twin` (which needs the other tasks). Infrastructure faults are retried, then said, never judged."""
     verdicts = [_spec(task)]
     built: BuiltImage | None = None
     if verdicts[-1].holds:
         began = time.monotonic()
         try:
-            built = engine.build(task.image, task.limits)
+            built = pool.engine.build(task.image, task.limits)
             figures = {"layers": len(built.layers), "notes": len(built.notes)}
             verdicts.append(Verdict(gate=Gate.BUILD, holds=True, figures=dict(figures), seconds=_since(began)))
         except BuildFailure as failure:
             detail = f"{failure.step}: {failure.output[-300:]}"
             verdicts.append(fails(Gate.BUILD, failure.reason, detail).model_copy(update={"seconds": _since(began)}))
         except SandboxFault as fault:
-            return _evidence(engine, task, None, verdicts, str(fault))
+            return _evidence(pool.engine, task, None, verdicts, str(fault))
     if built is not None:
-        bench = Bench(engine, task, built)
+        bench = Bench(pool, task, built)
         for gate, check in ORDER:
             if gate is Gate.TAMPER and not tamper:
                 continue
             try:
                 verdicts.append(_tried(gate, check, bench))
             except SandboxFault as fault:
-                return _evidence(engine, task, built, verdicts, f"{gate}: {fault}")
+                return _evidence(pool.engine, task, built, verdicts, f"{gate}: {fault}")
             if not verdicts[-1].holds:
                 break
-    return _evidence(engine, task, built, verdicts)
+    return _evidence(pool.engine, task, built, verdicts)
 
 
 def _since(began: float) -> float:
@@ -80,7 +81,9 @@ def _spec(task: Task) -> Verdict:
     return timed(Gate.SPEC, check)
 
 
-def _evidence(engine: Engine, task: Task, built: BuiltImage | None, verdicts: list[Verdict], fault: str = "") -> Evidence:
+def _evidence(
+    engine: Engine, task: Task, built: BuiltImage | None, verdicts: list[Verdict], fault: str = ""
+) -> Evidence:
     return Evidence(
         task_id=task.id,
         task_digest=task.digest,

@@ -21,7 +21,9 @@ def defined_tests(source: str) -> list[str]:
         SyntaxError: the module does not compile.
     """
     return [
-        node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
 
 

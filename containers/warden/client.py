@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from generators.errors import EngineError, SandboxFault
 
@@ -51,11 +51,11 @@ class Reply:
                 raise SandboxFault("the warden ended before it answered")
             text += piece
             with contextlib.suppress(ValueError):
-                value = json.loads(text)
+                value: Any = json.loads(text)
                 break
         if isinstance(value, dict) and "error" in value:
-            raise SandboxFault(str(value["error"]))  # pyright: ignore[reportUnknownArgumentType]
-        return value, fds
+            raise SandboxFault(str(cast(dict[str, object], value)["error"]))
+        return cast(Any, value), fds
 
     def close(self) -> None:
         """Hang up."""

@@ -99,8 +99,8 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
                 os.kill(sign, signal.SIGKILL)
             except OSError:
                 continue
-    status = os.waitpid(pid, 0)[1]
-    _answer(reply, {"exit": os.waitstatus_to_exitcode(status)})
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    _answer(reply, {"exit": code if code >= 0 else 128 - code})  # a signal as shells report it
 
 
 def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -170,7 +170,11 @@ def signal_children(request: Request, reply: socket.socket, fds: list[int]) -> N
         try:
             inside.become(0, 0, [])
             for entry in os.listdir("/proc"):
-                if entry.isdigit() and int(entry) not in (1, request["session"]) and _session(entry) == request["session"]:
+                if (
+                    entry.isdigit()
+                    and int(entry) not in (1, request["session"])
+                    and _session(entry) == request["session"]
+                ):
                     os.kill(int(entry), signal.SIGKILL)
         finally:
             os._exit(0)

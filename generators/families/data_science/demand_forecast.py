@@ -66,13 +66,16 @@ SETTINGS = (
           ("rye", "wheat", "tart", "bun"), ("spring", "summer", "autumn", "winter"), ("fair", "closure"),
           ("flyer", "bundle"), "sold out early", 0, TEXTS[0]),
     World("emergency", "ward manager", "emergency visits", "ticket", "/data/visits", "arrivals.csv",
-          "arrivals per clinic", ("east", "west", "dock", "park"), ("pollen", "heat", "mild", "flu"), ("festival", "strike"),
+          "arrivals per clinic", ("east", "west", "dock", "park"), ("pollen", "heat", "mild", "flu"),
+          ("festival", "strike"),
           ("vaccination", "checkup"), "admission was stopped", 1, TEXTS[1]),
     World("bikes", "fleet dispatcher", "bike rentals", "chat", "/home/fleet/rentals", "rides.csv",
-          "rides from our stations", ("quay", "museum", "campus", "arena"), ("warm", "hot", "cool", "cold"), ("marathon", "storm_drill"),
+          "rides from our stations", ("quay", "museum", "campus", "arena"), ("warm", "hot", "cool", "cold"),
+          ("marathon", "storm_drill"),
           ("free_hour", "half_price"), "station was empty", 2, TEXTS[2]),
     World("energy", "load analyst", "district heat", "specification", "/opt/heat", "load.csv",
-          "heat drawn by district (MWh)", ("north", "mill", "old_town", "harbour"), ("heating", "between", "idle", "cold"), ("fair", "holiday"),
+          "heat drawn by district (MWh)", ("north", "mill", "old_town", "harbour"),
+          ("heating", "between", "idle", "cold"), ("fair", "holiday"),
           ("night_tariff", "boost"), "meter failed", 1, TEXTS[3]),
     World("canteen", "head cook", "canteen meals", "note", "/work/canteen", "meals.csv", "meals served per counter",
           ("soup", "grill", "vegan", "pasta"), ("term1", "term2", "exams", "break"), ("open_day", "excursion"),
@@ -313,7 +316,7 @@ def wrong(script: str, old: str, new: str) -> str:
 
 
 def draw_seasons(draw: Draw) -> list[int]:
-    """The first days of ten seasons; the tenth begins in the horizon. Their lengths differ, so last year is no guide."""
+    """First days of ten seasons, the tenth in the horizon. Their lengths differ, so last year is no guide."""
     starts = [0]
     for _ in range(10):
         starts.append(starts[-1] + 84 + draw.between(-9, 9))
@@ -404,28 +407,57 @@ def draft(draw: Draw) -> Draft:
     overall, special = draw.by_difficulty(medium=7, hard=8), draw.by_difficulty(medium=9, hard=10)
     listed = "specials.csv or, for that series, offers.csv" if hard else "specials.csv"
     words = {
-        "folder": world.folder, "history": world.history, "first": day_text[past], "last": day_text[past + horizon - 1],
-        "overall": overall, "special": special, "listed": listed, "short": world.short,
+        "folder": world.folder,
+        "history": world.history,
+        "first": day_text[past],
+        "last": day_text[past + horizon - 1],
+        "overall": overall,
+        "special": special,
+        "listed": listed,
+        "short": world.short,
     }
     data, task = DATA[kind].format(**words), TASKS[kind].format(**words)
     more = MORE[kind].format(**words) if hard else ""
     quality = QUALITY[kind].format(**words)
     instruction = world.text.format(
-        firm=draw.pick(FIRMS), persona=world.persona, ticket=f"{draw.pick(CITIES)}-{draw.between(10, 99)}", task=task,
-        horizon=horizon, what=world.what, data=data + more, quality=quality, keep=KEEP[kind],
+        firm=draw.pick(FIRMS),
+        persona=world.persona,
+        ticket=f"{draw.pick(CITIES)}-{draw.between(10, 99)}",
+        task=task,
+        horizon=horizon,
+        what=world.what,
+        data=data + more,
+        quality=quality,
+        keep=KEEP[kind],
     )
     names_in_scripts = {
-        "FOLDER": world.folder, "HISTORY": world.history, "FIRST": day_text[past], "LAST": day_text[past + horizon - 1],
+        "FOLDER": world.folder,
+        "HISTORY": world.history,
+        "FIRST": day_text[past],
+        "LAST": day_text[past + horizon - 1],
     }
     solution = filled(SOLUTION, names_in_scripts)
     both = ["test_accuracy", "test_accuracy_on_special_days"]
     misses = [
-        Miss("one_level", "averages over the whole history", wrong(solution, "sum(c <= day for c in changes[s])", "0"), both),
-        Miss("no_season", "knows weekdays only", wrong(solution, '("week", season, day.weekday())', '("week", day.weekday())'),
-             ["test_accuracy"]),
+        Miss(
+            "one_level",
+            "averages over the whole history",
+            wrong(solution, "sum(c <= day for c in changes[s])", "0"),
+            both,
+        ),
+        Miss(
+            "no_season",
+            "knows weekdays only",
+            wrong(solution, '("week", season, day.weekday())', '("week", day.weekday())'),
+            ["test_accuracy"],
+        ),
         Miss("no_specials", "treats special days as ordinary", wrong(solution, "special.get(day)", "None"), both[1:]),
-        Miss("a_day_late", "begins a day after the first", wrong(solution, "timedelta(days=i) for i", "timedelta(days=i + 1) for i"),
-             ["test_days_and_columns", "test_accuracy"]),
+        Miss(
+            "a_day_late",
+            "begins a day after the first",
+            wrong(solution, "timedelta(days=i) for i", "timedelta(days=i + 1) for i"),
+            ["test_days_and_columns", "test_accuracy"],
+        ),
     ]
     if hard:
         misses += [

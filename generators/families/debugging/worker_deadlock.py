@@ -785,7 +785,7 @@ def draft(draw: Draw) -> Draft:
     """One repair."""
     world = draw.setting(SETTINGS)
     extreme = draw.difficulty is Difficulty.EXTREMELY_HARD
-    item = draw.pick(("item", "task", "entry", "unit"))
+    item = draw.pick(("item", "task", "job", "unit"))
     path = f"{world.folder}/{world.module}.py"
     words: dict[str, object] = {
         "folder": world.folder,

@@ -30,7 +30,7 @@ class World(Setting):
     lines: str  # json or tab
     report: str
     keys: str  # names in the report
-    wording: int
+    wording: int  # different for each world: which of three wordings each sentence has
     text: str
 
 
@@ -54,29 +54,29 @@ SETTINGS = (
           "Recovery specification, tablet sync of {firm}\n\nInputs\n{layout}\n\nReplay\n{rules}\n\nOutputs\n{output}"),
     World("config_push", "network engineer", "router configuration push", "runbook", "/opt/push", "baseline",
           "baseline.serial", "feed", "/opt/push/state", "set append mv rm cp xchg begin commit abort",
-          "serial term txn cmd file data cksum", "tab", "/opt/push/replay.json", "sha256 total rejected open", 0,
+          "serial term txn cmd file data cksum", "tab", "/opt/push/replay.json", "sha256 total rejected open", 3,
           "## Replaying the push feed ({firm}, incident {ticket})\n\n{layout}\n\n### Semantics\n{rules}\n\n### "
           "Leave behind\n{output}"),
     World("clinical_docs", "hospital archivist", "clinical document sync", "note", "/home/records", "weekly",
           "weekly.last", "stream", "/home/records/restored",
           "file addend refile shred photocopy interchange admit sign withdraw", "entry site case act doc body seal",
-          "tab", "/home/records/replay.json", "hash documents unusable unsigned", 2,
+          "tab", "/home/records/replay.json", "hash documents unusable unsigned", 4,
           "Restore of the document share, {firm}.\n{layout}\n{rules}\n{output}"),
     World("game_saves", "backend developer", "game save service", "chat", "/srv/saves", "seed", "seed.id", "events",
           "/srv/saves/world", "upsert grow rename remove copy swap begin commit rollback",
-          "id shard trx kind key payload crc32", "json", "/srv/saves/outcome.json", "treehash files failed hanging", 1,
+          "id shard trx kind key payload crc32", "json", "/srv/saves/outcome.json", "treehash files failed hanging", 5,
           "ok so prod lost /srv/saves/world :( but we have the seed and the events ({firm} wants it today)\n\n"
           "{layout}\n\n{rules}\n\n{output}\n\nthx!!"),
     World("build_cache", "release engineer", "artifact store replication", "ticket", "/mnt/artifacts", "image",
           "image.lsn", "wal", "/mnt/artifacts/replica", "write concat move unlink copy swap begin commit abort",
           "lsn timeline xid op name bytes csum", "json", "/mnt/artifacts/replica.json",
-          "tree_sha256 entries errors in_doubt", 2,
+          "tree_sha256 entries errors in_doubt", 6,
           "[REL-{ticket}] replica of {firm} artifacts must be rebuilt from image + wal\nPriority: high\n\n{layout}\n"
           "{rules}\n\nDone when:\n{output}"),
     World("notary", "notary's clerk", "deed register replication", "email", "/var/spool/deeds", "deposit",
           "deposit.folio", "ledger", "/var/spool/deeds/register",
           "enter annex move strike transcribe exchange convene seal annul", "folio term act deed title text mark",
-          "tab", "/var/spool/deeds/protocol.json", "digest deeds void pending", 0,
+          "tab", "/var/spool/deeds/protocol.json", "digest deeds void pending", 7,
           "Dear administrator,\n\nthe register of {firm} must be reconstructed from the deposit and the ledger.\n\n"
           "{layout}\n\n{rules}\n\n{output}\n\nYours faithfully"),
 )
@@ -713,9 +713,14 @@ def segments(draw: Draw, records: Sequence[Record], world: World, hard: bool, lo
     return {f"part-{name}.log": "\n".join(draw.shuffled(part)) + "\n" for name, part in zip(names, parts, strict=True)}
 
 
+def wording(world: World, at: int) -> int:
+    """Which wording the sentence at this place has in this world; no two worlds agree in all."""
+    return (world.wording + at * (world.wording // 3)) % 3
+
+
 def sentences(world: World, hard: bool) -> tuple[str, dict[str, str], dict[str, str]]:
     """What lies there, the rules, and what to leave: every sentence by a short name."""
-    style, here = world.wording, world.folder
+    here = world.folder
     fields = world.fields.split()
     shown = fields if hard else [name for index, name in enumerate(fields) if index not in (1, 6)]
     meaning = dict(zip(("number", "gen", "tx", "op", "path", "arg", "crc"), fields, strict=True))
@@ -750,9 +755,9 @@ def sentences(world: World, hard: bool) -> tuple[str, dict[str, str], dict[str, 
         rules |= {"more": VERB_HARD, "atomic": ATOMIC, "sum": SUM, "generation": GENERATION, "gap": GAP}
     output = {"report": REPORT, "keep": KEEP}
     return (
-        LAYOUT[style].format(**words),
-        {key: texts[style].format(**words) for key, texts in rules.items()},
-        {key: texts[style].format(**words) for key, texts in output.items()},
+        LAYOUT[wording(world, 0)].format(**words),
+        {key: texts[wording(world, at + 1)].format(**words) for at, (key, texts) in enumerate(rules.items())},
+        {key: texts[wording(world, at)].format(**words) for at, (key, texts) in enumerate(output.items())},
     )
 
 

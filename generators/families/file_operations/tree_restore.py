@@ -25,7 +25,7 @@ class World(Setting):
     fields: str  # words for type, mode, owner, group, time, path
     tops: str
     report: str
-    wording: int
+    wording: int  # different for each world: which of three wordings each sentence has
     text: str
 
 
@@ -44,25 +44,25 @@ SETTINGS = (
           "/var/lib/letters/absent.json", 2, "# After a spool restore ({firm})\n\n{rules}"),
     World("university_homes", "lab administrator", "student home folders", "email", "/home/students", "/root/restore",
           "listing.tsv amendments.tsv untouched.json", "tab", "what bits owner team changed name",
-          "anna ben chloe shared", "/root/restore/gone.json", 1,
+          "anna ben chloe shared", "/root/restore/gone.json", 3,
           "Hello,\n\nthe homes of {firm} academy came back from tape, yet nobody can log in properly because the "
           "attributes are wrong.\n\n{rules}\n\nMany thanks, the lab"),
     World("bank_batch", "batch operator", "batch job tree", "specification", "/opt/batch", "/opt/batch-meta",
           "baseline.jsonl deltas.jsonl locked.json", "jsonl", "node mode owner_id group_id modified path",
-          "jobs lib spool bin", "/opt/batch-meta/not-found.json", 0,
+          "jobs lib spool bin", "/opt/batch-meta/not-found.json", 4,
           "Attribute baseline of the batch tree, {firm}, revision {ticket}\n\n{rules}"),
     World("print_shop", "prepress technician", "prepress store", "note", "/data/prepress", "/data/admin",
           "attributes.txt corrections.txt leave.json", "pairs", "type mode uid gid time path",
-          "plates proofs fonts hot", "/data/admin/missing.json", 1,
+          "plates proofs fonts hot", "/data/admin/missing.json", 5,
           "Prepress store {firm}, attributes again:\n{rules}"),
     World("game_server", "game server host", "game server files", "ticket", "/srv/games", "/srv/games-admin",
           "files.jsonl patches.jsonl pinned.json", "jsonl", "class chmod uid gid stamp entry", "arena maps mods logs",
-          "/srv/games-admin/absent.json", 2,
+          "/srv/games-admin/absent.json", 6,
           "[{firm}] #{ticket} game files lost their owners when the disk was cloned\n\n{rules}\n\nPriority: before "
           "the evening peak."),
     World("library_mirror", "digital librarian", "document mirror", "email", "/srv/mirror", "/etc/mirror",
           "inventory.tsv revisions.tsv reserved.json", "tab", "sort rights holder circle date item",
-          "books maps audio tools", "/etc/mirror/lacking.json", 2,
+          "books maps audio tools", "/etc/mirror/lacking.json", 7,
           "Dear operations,\n\na colleague at {firm} ran a recursive chmod on the mirror. Please put everything "
           "back as the inventory says.\n\n{rules}\n\nBest regards"),
 )
@@ -445,11 +445,11 @@ def draw_tree(draw: Draw, world: World, count: int) -> dict[str, Entry]:
     return tree
 
 
-def draw_overrides(draw: Draw, tree: dict[str, Entry], world: World, frozen: Sequence[str]) -> list[Override]:
+def draw_overrides(draw: Draw, tree: dict[str, Entry], world: World, avoid: Sequence[str]) -> list[Override]:
     """Later rules, among them pairs of which the second has to win."""
     tops, files = world.tops.split(), [path for path, entry in tree.items() if entry.kind == "f"]
     one, two = draw.sample(tops, 2)
-    inside = [path for path in files if path.startswith(f"{one}/") and not any(path.startswith(top) for top in frozen)]
+    inside = [path for path in files if path.startswith(f"{one}/") and not any(path.startswith(top) for top in avoid)]
     inner = draw.pick(inside) if inside else one
     return [
         Override("under", "*", 1, str(draw.between(30000, 31000)), one),
@@ -509,6 +509,11 @@ def list_line(values: Sequence[str], names: Sequence[str], kind: str) -> str:
     return " ".join(f"{name}={value}" for name, value in zip(names, shown, strict=True)) + "\n"
 
 
+def wording(world: World, at: int) -> int:
+    """Which wording the sentence at this place has in this world; no two worlds agree in all."""
+    return (world.wording + at * (world.wording // 3)) % 3
+
+
 def sentences(world: World, medium: bool) -> dict[str, str]:
     """Every sentence that demands something."""
     manifest, overrides, frozen = (f"{world.notes}/{name}" for name in world.names.split())
@@ -524,10 +529,17 @@ def sentences(world: World, medium: bool) -> dict[str, str]:
         "attributes": ", ".join(fields[1:5]),
     }
     form = FORMS[world.kind].format(fields=", ".join(fields))
-    parts = {"state": STATE, "last": LAST, "special": SPECIAL, "links": LINKS, "absent": ABSENT, "others": OTHERS}
+    parts: dict[str, tuple[str, str, str]] = {
+        "state": STATE,
+        "last": LAST,
+        "special": SPECIAL,
+        "links": LINKS,
+        "absent": ABSENT,
+        "others": OTHERS,
+    }
     if medium:
         parts |= {"overrides": OVERRIDES, "frozen": FROZEN}
-    return {key: texts[world.wording].format(form=form, **words) for key, texts in parts.items()}
+    return {key: texts[wording(world, at)].format(form=form, **words) for at, (key, texts) in enumerate(parts.items())}
 
 
 def draft(draw: Draw) -> Draft:
@@ -588,7 +600,7 @@ def draft(draw: Draw) -> Draft:
         old = ["d", "1733", f"7{number}", f"8{number}", clock(tree[path].when - 99), path]
         lines.insert(0, list_line(old, fields, world.kind))
 
-    overrides = draw_overrides(draw, tree, world, frozen) if medium else []
+    overrides = draw_overrides(draw, tree, world, [*frozen, gone, retyped]) if medium else []
     wanted = {path: entry for path, entry in tree.items() if path != unlisted}
     times = {
         rule.value: int(datetime.fromisoformat(rule.value.replace("Z", "+00:00")).timestamp())
@@ -638,7 +650,7 @@ def draft(draw: Draw) -> Draft:
     instruction = world.text.format(
         firm=draw.pick(FIRMS),
         ticket=draw.between(1000, 9999),
-        rules=("\n" if world.wording == 2 else " ").join(rules.values()),
+        rules=("\n" if world.wording % 3 == 2 else " ").join(rules.values()),
     )
     config = json.dumps(
         {

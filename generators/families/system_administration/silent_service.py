@@ -34,8 +34,9 @@ SETTINGS = (
           "\n- ", "HARB-{number}: {name} accepts nobody since the move\n\nAfter {firm} moved the box, {folder}/start "
           "runs without a complaint, yet no client ever gets an answer. {protocol}\n\nRequired:{rules}\n\n{keep}\n"),
     World("price_board", "store systems engineer", "price board service is silent", "chat", "/srv/prices", "boardd",
-          "line", "board.ini", "store/new", "log/served.log", ("apple", "bread", "cheese", "dill", "egg"), 1, "\n> ", "hi, can you look at {name}? it comes up with {folder}/start and then just sits there, the boards at {firm} stay black. {protocol} after your fix{rules}\n\n{keep} "
-          "thx\n"),
+          "line", "board.ini", "store/new", "log/served.log", ("apple", "bread", "cheese", "dill", "egg"), 1, "\n> ",
+          "hi, can you look at {name}? it comes up with {folder}/start and then just sits there, the boards at "
+          "{firm} stay black. {protocol} after your fix{rules}\n\n{keep} thx\n"),
     World("glossary", "documentation engineer", "glossary server hangs", "email", "/home/docs/glossary", "termd",
           "http", "termd.cnf", "data/inbox", "data/access.txt", ("ablative", "bezel", "cadence", "datum", "ember"), 2,
           "\n* ", "Dear admin team,\n\nthe translators of {firm} cannot reach their glossary: {name} is running, as "
@@ -309,7 +310,7 @@ SEEN = {}
 
 
 def ask(port, data):
-    with socket.create_connection(("127.0.0.1", port), timeout=3) as link:
+    with socket.create_connection(("127.0.0.1", port), timeout=2) as link:
         link.sendall(data.encode())
         link.shutdown(socket.SHUT_WR)
         got = b""
@@ -362,7 +363,7 @@ def seen():
     process = subprocess.Popen([str(FOLDER / "start")], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        end = time.monotonic() + 6
+        end = time.monotonic() + 4
         while time.monotonic() < end and process.poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", TRUTH["port"] or TRUTH["line_port"]), timeout=1).close()

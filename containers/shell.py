@@ -1,0 +1,118 @@
+"""A persistent shell in a sandbox: directory, variables and functions live from one command to the next.
+
+Commands go in on one pipe and exit codes come back on another that no command inherits, so output cannot be taken for an end
+marker, whatever it says. Commands read from /dev/null: nothing waits for a person.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+from typing import Self
+
+from containers.engines.bubblewrap import BubblewrapSandbox
+from containers.sandbox import OUTPUT_LIMIT, ExecResult
+from containers.streams import Collector
+from generators.errors import SandboxFault
+
+_LOOP = r"""
+exec 3<&0 0</dev/null 4>&2 2>&1
+trap : INT
+printf '%d\0' "$$" >&4
+while IFS= read -r -d '' -u 3 TERMFORGE_COMMAND; do
+  eval "$TERMFORGE_COMMAND" 3<&- 4>&-
+  printf '%d\0' "$?" >&4
+done
+"""
+_START_SECONDS, _KILL_SECONDS = 20.0, 2.0
+
+
+class Shell:
+    """A bash that outlives its commands. Standard output and error arrive together, in order."""
+
+    def __init__(self, sandbox: BubblewrapSandbox, user: str | None = None) -> None:
+        self.sandbox, self.user = sandbox, user
+        self.restarts = -1
+        self._open()
+
+    def _open(self) -> None:
+        self.restarts += 1
+        stdin, self._commands = os.pipe()
+        self._status, status = os.pipe()
+        self._output = Collector(OUTPUT_LIMIT)
+        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP]
+        self._reply = self.sandbox.run(argv, (stdin, self._output.write_end, status), user=self.user)
+        self._output.started()
+        os.close(stdin)
+        os.close(status)
+        self._left = b""
+        leader = self._answer(time.monotonic() + _START_SECONDS)
+        if leader is None:
+            raise SandboxFault("the shell did not start")
+        self._session = leader
+
+    def _answer(self, deadline: float) -> int | None:
+        """The next number from the shell, taking output meanwhile; None at the deadline or when the shell has ended."""
+        while b"\0" not in self._left:
+            streams = [self._output] if self._output.open else []
+            ready = select.select([self._status, *streams], [], [], max(0.0, deadline - time.monotonic()))[0]
+            if not ready:
+                return None
+            if self._output in ready:
+                self._output.take()
+            if self._status in ready:
+                piece = os.read(self._status, 4096)
+                if not piece:
+                    return None
+                self._left += piece
+        text, _, self._left = self._left.partition(b"\0")
+        return int(text)
+
+    def run(self, command: str, timeout: float, output_limit: int = OUTPUT_LIMIT) -> ExecResult:
+        """Run a command. At the timeout it and its children are killed; the shell lives on where it can, else it is
+        started again (directory and variables are lost then; `restarts` counts that).
+
+        Raises:
+            SandboxFault: the sandbox is gone.
+        """
+        began = time.monotonic()
+        self._output.limit = output_limit
+        self._output.reset()
+        try:
+            os.write(self._commands, command.replace("\0", "").encode() + b"\0")
+        except BrokenPipeError:
+            self._restart()
+            return ExecResult(None, b"", b"", time.monotonic() - began)
+        code = self._answer(began + timeout)
+        ended = code is None and self._reply.wait(0)
+        if code is None and not ended:
+            self.sandbox.kill_session(self._session)
+            if self._answer(time.monotonic() + _KILL_SECONDS) is None:
+                ended = True
+        self._output.drain()
+        result = ExecResult(code, self._output.data(), b"", time.monotonic() - began, self._output.truncated)
+        if ended:
+            if code is None and self._reply.wait(0):  # the command was `exit`, or the shell was killed
+                with contextlib.suppress(SandboxFault):
+                    result = ExecResult(int(self._reply.receive(1)["exit"]), result.stdout, b"", result.seconds)
+            self._restart()
+        return result
+
+    def _restart(self) -> None:
+        self.close()
+        self._open()
+
+    def close(self) -> None:
+        """End the shell and whatever runs in its process group."""
+        self._reply.close()
+        self._output.close()
+        for fd in (self._commands, self._status):
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

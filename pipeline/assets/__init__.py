@@ -1,0 +1,1 @@
+"""Assets: a file per group. They only connect plain functions; what is done stands in `pipeline.stages` and below."""

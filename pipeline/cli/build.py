@@ -1,0 +1,110 @@
+"""The build command: write, build, prove and publish what a recipe says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from containers.engines.bubblewrap import BubblewrapEngine
+from containers.proof.batch import default_workers, tamper_plan
+from containers.proof.prove import plan_name
+from containers.proof.store import ProofStore
+from containers.state import default_state
+from generators.bases import preamble
+from generators.procedural import find_family, write_task
+from generators.recipe import Recipe, batches, explain_override
+from generators.task import Image, Limits
+from pipeline.cli.output import Out, json_option
+from pipeline.cli.sources import find_recipe, root
+from pipeline.funnel import funnel, reasons
+
+
+@click.command()
+@click.option(
+    "--recipe", "recipe_name", default="main", show_default=True, help="Name in datasets/recipes, or a .yaml file."
+)
+@click.option("--count", type=int, help="Another number of tasks.")
+@click.option("--seed", type=int, help="Another seed.")
+@click.option("--family", "names", multiple=True, help="Only this family (may be repeated).")
+@click.option(
+    "--to", "target", type=click.Path(path_type=Path, file_okay=False), help="Folder of releases (default: datasets)."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@json_option
+def build(
+    recipe_name: str,
+    count: int | None,
+    seed: int | None,
+    names: tuple[str, ...],
+    target: Path | None,
+    dry_run: bool,
+    out: Out,
+) -> None:
+    """Write, build, prove and publish the tasks of a recipe. Stopped at any moment, it goes on where it was."""
+    changes = {"count": count, "seed": seed, "families": names or None}
+    recipe = explain_override(
+        find_recipe(recipe_name), {key: value for key, value in changes.items() if value is not None}
+    )
+    if dry_run:
+        _dry_run(recipe, out)
+        return
+    from pipeline.runs import build_recipe  # Dagster takes most of a second to import
+
+    with BubblewrapEngine(say=out.say) as engine:  # says first what the machine lacks; makes the base image
+        if engine.reaped:
+            out.say(f"removed what a killed run had left: {engine.reaped}")
+        _warm(engine, recipe)
+    with out.progress() as report:
+        built = build_recipe(recipe, [len(batch) for batch in batches(recipe)], target or root() / "datasets", report)
+    steps, why = funnel(built.candidate), reasons(built.candidate)
+    value: dict[str, Any] = {"folder": str(built.folder), "funnel": dict(steps), "dropped": why.to_dicts()}
+
+    def show(console: Console) -> None:
+        console.print(out.table(("stage", "tasks"), steps))
+        if not why.is_empty():
+            console.print(out.table(why.columns, why.rows()))
+        console.print(f"published in {built.folder}")
+
+    out.result(value, show)
+
+
+def _warm(engine: BubblewrapEngine, recipe: Recipe) -> None:
+    """Make the layers that many tasks share, one after another, so that workers do not wait for each other."""
+    for base in sorted({family.base for family in recipe.members()}):
+        engine.build(Image(dockerfile=preamble(base)), Limits())
+
+
+def _dry_run(recipe: Recipe, out: Out) -> None:
+    """Plan, count what is proven already, and estimate the rest from what proofs have taken on this machine."""
+    cut = batches(recipe)
+    tasks = [
+        write_task(find_family(order.family), recipe.seed, order.serial, order.difficulty)
+        for batch in cut
+        for order in batch
+    ]
+    store = ProofStore.of(default_state(), BubblewrapEngine.name)
+    attacked = tamper_plan(tasks)
+    known = [store.load(task.digest, plan_name(task.digest in attacked)) for task in tasks]
+    seconds = [sum(verdict.seconds for verdict in proof.verdicts) for proof in known if proof]
+    left = sum(proof is None for proof in known)
+    estimate = round(left * sum(seconds) / len(seconds) / default_workers(), 1) if seconds else None
+    value = {
+        "recipe": recipe.name,
+        "tasks": len(tasks),
+        "batches": len(cut),
+        "families": len({task.provenance.family for task in tasks}),
+        "difficulty": dict(sorted(Counter(task.axes.difficulty.value for task in tasks).items())),
+        "domains": dict(sorted(Counter(task.axes.domain for task in tasks).items())),
+        "proven_already": len(seconds),
+        "to_prove": left,
+        "estimated_seconds": estimate,
+    }
+    rows = [
+        (key, ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item)
+        for key, item in value.items()
+    ]
+    out.result(value, lambda console: console.print(out.table(("what", "value"), rows)))

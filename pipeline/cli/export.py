@@ -1,0 +1,99 @@
+"""The export command: a data set's tasks, dealt anew into splits, as parquet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from containers.state import storage
+from generators.errors import TaskError, UsageError
+from generators.recipe import SPLITS
+from pipeline.cli.output import Out, json_option
+from pipeline.cli.sources import load_tasks, root
+from pipeline.exchange.rows import to_row, write_parquet
+from pipeline.release import content_digest, file_digest
+from pipeline.splits import Item, split
+
+
+def parse_shares(text: str) -> dict[str, float]:
+    """`train=80,validation=10,test=10` as a mapping.
+
+    Raises:
+        UsageError: an unknown split, not a number, or a sum other than 100.
+    """
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        if name not in SPLITS:
+            raise UsageError(
+                f"unknown split {name!r}; there are {', '.join(SPLITS)}, given as train=80,validation=10,test=10"
+            )
+        try:
+            shares[name] = float(value)
+        except ValueError:
+            raise UsageError(f"split {name}: {value!r} is not a share in per cent") from None
+        if not 0 <= shares[name] <= 100:
+            raise UsageError(f"split {name}: {value} is not between 0 and 100 per cent")
+    if abs(sum(shares.values()) - 100) > 0.01:
+        raise UsageError(f"the shares sum to {sum(shares.values()):g} per cent, not to 100")
+    return shares
+
+
+@click.command()
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    help="Release folder, parquet or JSON (default: datasets/main).",
+)
+@click.option(
+    "--to", "target", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
+)
+@click.option("--splits", default="train=80,validation=10,test=10", show_default=True, help="Shares in per cent.")
+@click.option("--split", "only", type=str, help="Write only this split.")
+@click.option("--separate-families", is_flag=True, help="No family in two splits.")
+@click.option("--seed", default=331, show_default=True, help="Seed of the dealing.")
+@click.option(
+    "--proven/--all", "proven_only", default=True, show_default=True, help="Leave out tasks without a whole proof."
+)
+@json_option
+def export(
+    source: Path | None,
+    target: Path,
+    splits: str,
+    only: str | None,
+    separate_families: bool,
+    seed: int,
+    proven_only: bool,
+    out: Out,
+) -> None:
+    """Write parquet splits, stratified by family and difficulty."""
+    if only is not None and only not in SPLITS:
+        raise UsageError(f"unknown split {only!r}; there are {', '.join(SPLITS)}")
+    known = load_tasks(source or root() / "datasets" / "main")
+    kept = [(task, proof) for task, proof in known if not proven_only or (proof is not None and proof.proven)]
+    if not kept:
+        raise TaskError("no task with a whole proof in the source; prove them first, or export with --all")
+    items = [Item(task.id, task.provenance.family, task.axes.difficulty.value) for task, _ in kept]
+    where = split(items, parse_shares(splits), seed, separate_families)
+    rows = [to_row(task, proof, where[task.id]) for task, proof in sorted(kept, key=lambda pair: pair[0].id)]
+    with storage(f"preparing {target}"):
+        target.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name in SPLITS:
+        part = [row for row in rows if row["split"] == name]
+        if part and only in (None, name):
+            path = target / f"{name}.parquet"
+            write_parquet(part, path)
+            levels = Counter(row["axes"]["difficulty"] for row in part)
+            files.append(
+                {"file": str(path), "rows": len(part), "sha256": file_digest(path), "difficulty": dict(levels)}
+            )
+    value = {"digest": content_digest(rows), "left_out": len(known) - len(kept), "files": files}
+    table = [
+        (file["file"], file["rows"], ", ".join(f"{k} {v}" for k, v in sorted(file["difficulty"].items())))
+        for file in files
+    ]
+    out.result(value, lambda console: console.print(out.table(("file", "tasks", "difficulty"), table)))

@@ -1,0 +1,77 @@
+"""How many tasks came how far, and why the others did not. Plain functions over the frames of `pipeline.stages`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from generators.evidence import Evidence, Gate
+
+GATES = tuple(Gate)
+_BEFORE_ALL, _PASSED = -1, len(GATES)
+
+
+def funnel(frame: pl.DataFrame, assembled: bool = True) -> list[tuple[str, int]]:
+    """Tasks that were asked for, written, and let through by each gate. A frame of an early stage gives a short funnel.
+
+    `assembled` is False for a batch that has not met the twin gate yet: its last stage is `proven`, not `published`.
+    `tamper` stands there if it was tried on any task; a task that was not attacked passes it.
+    """
+    rows = list(frame.iter_rows(named=True))
+    ranks = [_rank(row) for row in rows]
+    stages = [("requested", len(rows)), ("written", sum(rank > _BEFORE_ALL for rank in ranks))]
+    for gate in _gates(frame, assembled):
+        stages.append((gate.value, sum(rank > GATES.index(gate) for rank in ranks)))
+    if "proven" in frame.columns:
+        stages.append(("published" if assembled else "proven", int(frame["proven"].sum())))
+    return stages
+
+
+def reasons(frame: pl.DataFrame) -> pl.DataFrame:
+    """What was dropped: gate, reason, count; most frequent first."""
+    dropped = frame.filter(pl.col("gate") != "")
+    counted = dropped.group_by("gate", "reason").agg(pl.len().cast(pl.Int64).alias("count"))
+    return counted.sort(["count", "gate", "reason"], descending=[True, False, False])
+
+
+def attacked(frame: pl.DataFrame) -> dict[str, int]:
+    """Per family: tasks that withstood every attack."""
+    counts: dict[str, int] = {}
+    for row in frame.iter_rows(named=True):
+        if Gate.TAMPER in held(row):
+            counts[row["family"]] = counts.get(row["family"], 0) + 1
+    return counts
+
+
+def held(row: Mapping[str, Any]) -> set[Gate]:
+    """The gates that a row's evidence says it passed."""
+    if not row.get("evidence"):
+        return set()
+    return {verdict.gate for verdict in Evidence.model_validate_json(row["evidence"]).verdicts if verdict.holds}
+
+
+def _gates(frame: pl.DataFrame, assembled: bool) -> list[Gate]:
+    """The gates that a frame can speak of."""
+    if "evidence" not in frame.columns:
+        return [Gate.BUILD] if "build_seconds" in frame.columns else []
+    tried = set[Gate]()
+    if any(Gate.TAMPER in held(row) or row["gate"] == Gate.TAMPER for row in frame.iter_rows(named=True)):
+        tried.add(Gate.TAMPER)
+    if assembled:
+        tried.add(Gate.TWIN)
+    return [gate for gate in GATES if gate not in (Gate.TAMPER, Gate.TWIN) or gate in tried]
+
+
+def _rank(row: Mapping[str, Any]) -> int:
+    """The index of the gate that a row did not pass; beyond the last where it is still in."""
+    gate = row["gate"]
+    if not gate:
+        return _PASSED
+    if gate in GATES:
+        return GATES.index(Gate(gate))
+    if gate == "infrastructure":  # it fell between two gates: the first without a verdict is the one it did not pass
+        passed = held(row)
+        return next((index for index, known in enumerate(GATES) if known not in passed), _PASSED)
+    return _BEFORE_ALL

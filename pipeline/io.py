@@ -1,0 +1,62 @@
+"""Frames between assets: one parquet file per partition, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_origin
+
+import polars as pl
+from dagster import InputContext, OutputContext, UPathIOManager
+from upath import UPath
+
+from containers.state import storage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def project_root() -> Path:
+    """Where datasets/ is: $TERMFORGE_ROOT, else this checkout, else the working directory."""
+    if named := os.environ.get("TERMFORGE_ROOT"):
+        return Path(named).absolute()
+    checkout = Path(__file__).resolve().parents[1]
+    return checkout if (checkout / "datasets").is_dir() else Path.cwd()
+
+
+def frames_folder() -> Path:
+    """Where frames are kept: with the rest of the instance, so $DAGSTER_HOME moves them too."""
+    home = os.environ.get("DAGSTER_HOME")
+    return (Path(home) if home else project_root()) / ".dagster" / "storage" / "frames"
+
+
+class ParquetIOManager(UPathIOManager):
+    """A polars frame per asset and partition. An input typed `dict[str, pl.DataFrame]` gets each partition's frame."""
+
+    extension = ".parquet"
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or frames_folder()
+        super().__init__(UPath(self.folder))
+
+    def dump_to_path(self, context: OutputContext, obj: pl.DataFrame, path: UPath) -> None:
+        """Write beside the target, then rename: a reader sees the old file or the new one."""
+        target = Path(str(path))
+        part = target.with_name(f".{path.name}.{os.getpid()}.part")
+        with storage(f"keeping {path.name}"):
+            try:
+                obj.write_parquet(part)
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def load_from_path(self, context: InputContext, path: UPath) -> pl.DataFrame:
+        """Read a frame."""
+        return pl.read_parquet(str(path))
+
+    def load_partitions(self, context: InputContext) -> pl.DataFrame | Mapping[str, pl.DataFrame] | None:
+        """Always a dict for an input that is typed as one, also where only one partition (or none) is there."""
+        found: Any = super().load_partitions(context)
+        if get_origin(context.dagster_type.typing_type) is not dict or isinstance(found, dict):
+            return found
+        return {} if found is None else {context.asset_partition_keys[0]: found}

@@ -1,0 +1,82 @@
+"""What assets are given: an engine, somebody to report progress to, a place for releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from dagster import ConfigurableResource, InitResourceContext
+from pydantic import Field, PrivateAttr
+
+from containers.engines.bubblewrap import BubblewrapEngine
+from containers.proof.store import ProofStore
+from containers.sandbox import Engine
+from containers.state import default_state
+from generators.errors import UsageError
+from pipeline.io import project_root
+from pipeline.stages import Report
+
+ENGINES: dict[str, Callable[[], Engine]] = {"bubblewrap": BubblewrapEngine}
+
+
+class EngineResource(ConfigurableResource):
+    """An engine by name: opened at its first use in a run, closed when the run ends."""
+
+    engine: str = "bubblewrap"
+    _opened: Engine | None = PrivateAttr(default=None)
+
+    def open(self) -> Engine:
+        """The run's engine.
+
+        Raises:
+            UsageError: there is no engine of that name.
+            EngineError: this machine cannot run it.
+        """
+        if self._opened is None:
+            if self.engine not in ENGINES:
+                raise UsageError(f"unknown engine {self.engine!r}; there are {', '.join(sorted(ENGINES))}")
+            self._opened = ENGINES[self.engine]()
+        return self._opened
+
+    def store(self) -> ProofStore:
+        """What this engine has proven before."""
+        return ProofStore.of(default_state(), self.engine)
+
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """Close the engine, whatever became of the run."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+
+class Progress(Protocol):
+    """Makes the callable that a stage reports to. The command line gives its own, with a bar."""
+
+    def reporter(self, say: Callable[[str], object]) -> Report:
+        """A reporter for one asset of one run; `say` writes to the run's log."""
+        ...
+
+
+class LogProgress:
+    """Says about every tenth."""
+
+    def reporter(self, say: Callable[[str], object]) -> Report:
+        """A reporter that writes a line whenever another tenth is done."""
+
+        def report(stage: str, done: int, of: int) -> None:
+            if 10 * done // of > 10 * (done - 1) // of:
+                say(f"{stage}: {done} of {of}")
+
+        return report
+
+
+class ReleaseRoot(ConfigurableResource):
+    """The folder below which each recipe's release has its own."""
+
+    path: str = Field(default_factory=lambda: str(project_root() / "datasets"))
+
+    @property
+    def folder(self) -> Path:
+        """The folder as a path."""
+        return Path(self.path)

@@ -1,0 +1,145 @@
+"""The grader: nothing of the sandbox is believed, and what goes wrong with it is invalid, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from containers.engines.bubblewrap import BubblewrapEngine, BubblewrapSandbox
+from containers.grading.score import score
+from containers.sandbox import GradeRequest, GradeResult, TestResult
+from generators.task import CompletionTests, Limits, TestSpec
+from tests.toys import toy
+
+LIMITS = Limits(memory_mb=256, disk_mb=64, pids=64)
+
+
+@pytest.fixture
+def sandbox(engine: BubblewrapEngine) -> Iterator[BubblewrapSandbox]:
+    with engine.start(engine.build(toy().image, LIMITS), LIMITS) as opened:
+        yield opened
+
+
+def graded(sandbox: BubblewrapSandbox, source: str, timeout: float = 20.0) -> GradeResult:
+    return sandbox.grade(GradeRequest(source, timeout=timeout))
+
+
+def passes(sandbox: BubblewrapSandbox, body: str) -> None:
+    result = graded(sandbox, f"def test_it():\n    {body}\n")
+    assert result.valid and result.tests[0].passed, result
+
+
+def test_outcomes_come_with_the_failing_line(sandbox: BubblewrapSandbox) -> None:
+    result = graded(sandbox, "def test_a():\n    assert 1 == 2\n\ndef test_b():\n    pass\n")
+    assert [(test.name, test.passed) for test in result.tests] == [("test_a", False), ("test_b", True)]
+    assert "assert 1 == 2" in result.tests[0].message
+
+
+def test_a_skip_is_not_a_pass(sandbox: BubblewrapSandbox) -> None:
+    assert not graded(sandbox, "import pytest\ndef test_a():\n    pytest.skip('no')\n").tests[0].passed
+
+
+def test_leaving_the_interpreter_is_a_crash_not_a_pass(sandbox: BubblewrapSandbox) -> None:
+    result = graded(sandbox, "import os\ndef test_a():\n    os._exit(0)\n")
+    assert (result.valid, result.reason) == (False, "grader_crashed")
+
+
+def test_raising_system_exit_fails_one_test_only(sandbox: BubblewrapSandbox) -> None:
+    result = graded(sandbox, "def test_a():\n    raise SystemExit(0)\n\ndef test_b():\n    pass\n")
+    assert [test.passed for test in result.tests] == [False, True]
+
+
+def test_a_module_that_raises_fails_every_test(sandbox: BubblewrapSandbox) -> None:
+    result = sandbox.grade(GradeRequest("1 / 0\ndef test_a(): pass\n", ("test_a",)))
+    assert result.valid and not result.tests[0].passed and "ZeroDivisionError" in result.tests[0].message
+
+
+def test_a_deadline_is_invalid(sandbox: BubblewrapSandbox) -> None:
+    result = graded(sandbox, "import time\ndef test_a():\n    time.sleep(30)\n", timeout=0.5)
+    assert (result.valid, result.reason) == (False, "grader_deadline")
+
+
+def test_a_pipe_without_a_writer_is_a_deadline(sandbox: BubblewrapSandbox) -> None:
+    sandbox.exec("mkfifo /srv/sum.txt", timeout=10)
+    assert graded(sandbox, "def test_a():\n    open('/srv/sum.txt').read()\n", timeout=0.5).reason == "grader_deadline"
+
+
+def test_out_of_memory_is_invalid(sandbox: BubblewrapSandbox, engine: BubblewrapEngine) -> None:
+    if "memory" not in engine.hierarchy.roots:
+        pytest.skip("no memory control group on this machine")
+    result = graded(sandbox, "def test_a():\n    x = bytearray(1 << 30)\n")
+    assert (result.valid, result.reason) == (False, "grader_killed_9")
+
+
+def test_agents_processes_are_gone_first(sandbox: BubblewrapSandbox) -> None:
+    sandbox.exec("setsid bash -c 'while :; do date +%N > /srv/alive; done' > /dev/null 2>&1 &", timeout=10)
+    passes(sandbox, "import os; assert [p for p in os.listdir('/proc') if p.isdigit()] == ['1']")
+
+
+def test_no_module_of_the_sandbox_is_imported(sandbox: BubblewrapSandbox) -> None:
+    sandbox.exec(
+        "echo 'raise SystemExit(0)' | tee /json.py /sitecustomize.py /usr/lib/python3.11/json/__init__.py", timeout=10
+    )
+    passes(sandbox, "import json; assert json.loads('[1]') == [1]")
+    result = graded_again(sandbox)
+    assert "ModuleNotFoundError" in result.tests[0].message
+
+
+def graded_again(sandbox: BubblewrapSandbox) -> GradeResult:
+    return graded(sandbox, "def test_a():\n    import planted\n")
+
+
+def test_code_under_test_cannot_reach_the_grader(sandbox: BubblewrapSandbox) -> None:
+    probe = "ls /proc/1/fd; cat /proc/1/environ /proc/1/mem; kill -9 1; echo x > /proc/1/fd/1; true"
+    passes(
+        sandbox,
+        f"import subprocess; out = subprocess.run(['/bin/bash', '-c', {probe!r}], capture_output=True, text=True); "
+        "assert not out.stdout.strip() and 'Permission denied' in out.stderr, out",
+    )
+
+
+def test_tests_are_in_no_file(sandbox: BubblewrapSandbox) -> None:
+    passes(
+        sandbox,
+        "import subprocess; marker = 'needle' + '-in-tests'; "
+        "out = subprocess.run(['/bin/grep', '-rl', marker, '/tmp', '/srv', '/root', '/proc/1/cmdline', '/proc/1/maps'], capture_output=True); "
+        "assert not out.stdout",
+    )
+
+
+def test_a_service_can_be_started_and_spoken_to(sandbox: BubblewrapSandbox) -> None:
+    passes(
+        sandbox,
+        "import subprocess, urllib.request, time; server = subprocess.Popen(['/usr/bin/python3', '-m', 'http.server', '8123', '--bind', '127.0.0.1'], cwd='/srv'); "
+        "time.sleep(1.5); assert b'143' in urllib.request.urlopen('http://127.0.0.1:8123/numbers.txt').read()",
+    )
+
+
+def test_a_sandbox_whose_keeper_was_killed_is_still_graded(sandbox: BubblewrapSandbox) -> None:
+    sandbox.exec("echo 600851475143 > /srv/sum.txt; kill -9 2", timeout=10)
+    assert score(toy().completion_tests, sandbox.grade(GradeRequest(toy().completion_tests.source))).binary == 1
+
+
+TESTS = CompletionTests(
+    source="x",
+    tests=(
+        TestSpec(name="test_a", weight=0.7),
+        TestSpec(name="test_b", weight=0.3),
+        TestSpec(name="test_g", guard=True),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("passed", "weighted", "binary"),
+    [("abg", 1.0, 1), ("ag", 0.7, 0), ("bg", 0.3, 0), ("ab", 0.0, 0), ("g", 0.0, 0), ("", 0.0, 0)],
+)
+def test_scores(passed: str, weighted: float, binary: int) -> None:
+    results = tuple(TestResult(f"test_{name}", True) for name in passed)
+    outcome = score(TESTS, GradeResult(results))
+    assert (outcome.weighted, outcome.binary, outcome.valid) == (weighted, binary, True)
+
+
+def test_an_invalid_grading_has_no_score() -> None:
+    assert not score(TESTS, GradeResult((), "grader_deadline")).valid

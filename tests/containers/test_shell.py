@@ -1,0 +1,67 @@
+"""The persistent shell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from containers.engines.bubblewrap import BubblewrapEngine
+from containers.shell import Shell
+from generators.task import Limits
+from tests.toys import toy
+
+
+@pytest.fixture
+def shell(engine: BubblewrapEngine) -> Iterator[Shell]:
+    with engine.start(engine.build(toy().image, Limits()), Limits()) as sandbox, Shell(sandbox) as opened:
+        yield opened
+
+
+def test_state_lives_from_command_to_command(shell: Shell) -> None:
+    shell.run("cd /srv; x=5; f() { echo f$1; }", 10)
+    assert shell.run("pwd; echo $x; f 1", 10).stdout == b"/srv\n5\nf1\n"
+
+
+def test_exit_codes_and_both_streams(shell: Shell) -> None:
+    result = shell.run("echo out; echo err >&2; false", 10)
+    assert (result.exit_code, result.stdout) == (1, b"out\nerr\n")
+
+
+def test_output_cannot_pretend_to_be_the_end(shell: Shell) -> None:
+    assert shell.run("printf '0\\0'; printf '0\\0' >&4; printf '0\\0' >&2; exit_code=7; (exit 7)", 10).exit_code == 7
+
+
+def test_a_timeout_kills_the_command_and_the_shell_lives(shell: Shell) -> None:
+    shell.run("x=kept", 10)
+    assert shell.run("sleep 60 | sleep 60", 0.3).timed_out
+    assert shell.run("echo $x; pgrep -c sleep", 10).stdout == b"kept\n0\n"
+    assert shell.restarts == 0
+
+
+def test_a_shell_that_spins_is_started_again(shell: Shell) -> None:
+    assert shell.run("while :; do :; done", 0.3).timed_out
+    assert shell.run("echo back", 10).stdout == b"back\n"
+    assert shell.restarts == 1
+
+
+def test_leaving_the_shell_gives_its_code_and_a_new_one(shell: Shell) -> None:
+    assert shell.run("exit 3", 10).exit_code == 3
+    assert shell.run("echo back", 10).stdout == b"back\n"
+
+
+def test_commands_do_not_wait_for_a_person(shell: Shell) -> None:
+    assert shell.run("read answer; echo got:$answer", 10).stdout == b"got:\n"
+
+
+def test_a_background_process_does_not_hold_up(shell: Shell) -> None:
+    assert shell.run("sleep 30 & echo started", 5).stdout == b"started\n"
+
+
+def test_many_lines_quotes_and_binary(shell: Shell) -> None:
+    assert shell.run("cat <<'X'\na 'b' \"c\" $d\nX\nprintf '\\377'", 10).stdout == b"a 'b' \"c\" $d\n\xff"
+
+
+def test_a_syntax_error_is_a_result(shell: Shell) -> None:
+    assert shell.run("if then", 10).exit_code != 0
+    assert shell.run("echo ok", 10).stdout == b"ok\n"
