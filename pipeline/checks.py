@@ -1,13 +1,16 @@
 """The checks of `pipeline.soundness` as blocking asset checks on candidate_dataset.
 
-Dagster shows the result for the recipe that was assembled last; each result names its recipe.
+In a run of one recipe they look at that one; executed by themselves, at every recipe that was assembled. Dagster shows
+the last result, and each names its recipe.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
-from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, asset_check
+from dagster import AssetCheckResult, AssetChecksDefinition, asset_check
 
 from pipeline.batches import Catalog
-from pipeline.soundness import CHECKS, Check
+from pipeline.soundness import CHECKS, Check, Details, Finding
 
 
 def candidate_checks(catalog: Catalog) -> list[AssetChecksDefinition]:
@@ -22,9 +25,16 @@ def _wrapped(catalog: Catalog, check: Check) -> AssetChecksDefinition:
         description=check.__doc__,
         blocking=True,
     )
-    def run(context: AssetCheckExecutionContext, candidate_dataset: pl.DataFrame) -> AssetCheckResult:
-        recipe = catalog.recipe(context.partition_key)
-        finding = check(recipe, candidate_dataset)
-        return AssetCheckResult(passed=finding.passed, metadata={"recipe": recipe.name, **finding.details})
+    def run(candidate_dataset: dict[str, pl.DataFrame]) -> AssetCheckResult:
+        findings = {name: check(catalog.recipe(name), frame) for name, frame in candidate_dataset.items()}
+        passed = bool(findings) and all(finding.passed for finding in findings.values())
+        return AssetCheckResult(passed=passed, metadata=_flat(findings))
 
     return run
+
+
+def _flat(findings: Mapping[str, Finding]) -> Details:
+    """The details of one recipe as they are; those of several under their names."""
+    if len(findings) == 1:
+        return {"recipe": next(iter(findings)), **next(iter(findings.values())).details}
+    return {name: {"passed": finding.passed, **finding.details} for name, finding in findings.items()}

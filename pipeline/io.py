@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_origin
+from typing import get_origin
 
 import polars as pl
 from dagster import InputContext, OutputContext, UPathIOManager
 from upath import UPath
 
 from containers.state import storage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def project_root() -> Path:
@@ -31,7 +29,7 @@ def frames_folder() -> Path:
 
 
 class ParquetIOManager(UPathIOManager):
-    """A polars frame per asset and partition. An input typed `dict[str, pl.DataFrame]` gets each partition's frame."""
+    """A polars frame per asset and partition. An input typed `dict[str, pl.DataFrame]` gets those of its partitions."""
 
     extension = ".parquet"
 
@@ -54,9 +52,9 @@ class ParquetIOManager(UPathIOManager):
         """Read a frame."""
         return pl.read_parquet(str(path))
 
-    def load_partitions(self, context: InputContext) -> pl.DataFrame | Mapping[str, pl.DataFrame] | None:
-        """Always a dict for an input that is typed as one, also where only one partition (or none) is there."""
-        found: Any = super().load_partitions(context)
-        if get_origin(context.dagster_type.typing_type) is not dict or isinstance(found, dict):
-            return found
-        return {} if found is None else {context.asset_partition_keys[0]: found}
+    def load_partitions(self, context: InputContext) -> pl.DataFrame | Mapping[str, pl.DataFrame]:
+        """For an input that is typed as a dict: the frames that are there, be it one or none. Else what the base does."""
+        if get_origin(context.dagster_type.typing_type) is not dict:
+            return super().load_partitions(context)
+        paths = self._get_paths_for_partitions(context)
+        return {key: self.load_from_path(context, path) for key, path in paths.items() if self.path_exists(path)}

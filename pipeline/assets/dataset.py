@@ -24,7 +24,7 @@ WHEN_CHECKED = AutomationCondition.eager() & AutomationCondition.all_deps_blocki
 def dataset_assets(catalog: Catalog) -> list[AssetsDefinition]:
     """candidate_dataset -> [blocking checks] -> published_dataset, a partition per recipe."""
     recipes = catalog.recipe_partitions
-    batches = AssetIn(partition_mapping=catalog.fan_in, metadata={"allow_missing_partitions": True})
+    batches = AssetIn(partition_mapping=catalog.fan_in)
 
     @asset(
         group_name="dataset",

@@ -72,12 +72,13 @@ def export(
     """Write parquet splits, stratified by family and difficulty."""
     if only is not None and only not in SPLITS:
         raise UsageError(f"unknown split {only!r}; there are {', '.join(SPLITS)}")
+    shares = parse_shares(splits)
     known = load_tasks(source or root() / "datasets" / "main")
     kept = [(task, proof) for task, proof in known if not proven_only or (proof is not None and proof.proven)]
     if not kept:
         raise TaskError("no task with a whole proof in the source; prove them first, or export with --all")
     items = [Item(task.id, task.provenance.family, task.axes.difficulty.value) for task, _ in kept]
-    where = split(items, parse_shares(splits), seed, separate_families)
+    where = split(items, shares, seed, separate_families)
     rows = [to_row(task, proof, where[task.id]) for task, proof in sorted(kept, key=lambda pair: pair[0].id)]
     with storage(f"preparing {target}"):
         target.mkdir(parents=True, exist_ok=True)

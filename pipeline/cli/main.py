@@ -17,7 +17,7 @@ from pipeline.cli.output import guarded
 @click.group(
     help=(__doc__ or "").replace("\n\n", "\n\n\b\n", 1), context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.version_option(package_name="termforge")
+@click.version_option(package_name="termforge", prog_name="termforge")
 def cli() -> None:
     """Group of all commands."""
 

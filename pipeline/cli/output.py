@@ -89,15 +89,13 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_output
 
 
-def guarded(main: Callable[[], None]) -> int:
+def guarded(main: Callable[[], object]) -> int:
     """Run the command line; errors become one line and an exit code, never a traceback."""
     try:
-        main()
+        code = main()  # click hands back what `Exit` carried
     except TermforgeError as error:
         _complain(str(error))
         return error.exit_code
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
     except click.Abort:
         _complain("interrupted; run the same command again to go on where it was")
         return INTERRUPTED
@@ -113,7 +111,7 @@ def guarded(main: Callable[[], None]) -> int:
     except OSError as error:
         _complain(f"{error.strerror or error} ({error.filename or 'no file named'})")
         return 4
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _complain(text: str) -> None:

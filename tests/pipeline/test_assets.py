@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from dagster import AssetKey, DagsterInstance, Definitions, evaluate_automation_conditions
+from dagster import AssetKey, AssetSelection, DagsterInstance, Definitions, evaluate_automation_conditions
 
 from containers.engines.bubblewrap import BubblewrapEngine
 from generators.errors import UsageError
@@ -86,7 +86,8 @@ def test_version_of_a_frame_knows_verdicts_but_no_timing(made: Floor) -> None:
 def test_metadata_shows_funnel_plots_and_rows(made: Floor) -> None:
     shown = made.metadata("published_dataset")
     assert shown["dagster/row_count"] == TINY.count
-    assert "| published | 4 |" in str(shown["funnel"])
+    assert "| published | 4 | ████" in str(shown["funnel"])
+    assert len(str(shown["funnel"])) < 1000  # more is hidden behind a click
     for name in ("funnel_plot", "difficulty_plot", "domain_plot"):
         assert str(shown[name]).startswith(f"![{name.removesuffix('_plot')}](data:image/png;base64,")
     assert str(shown["card"]).startswith("---\n")
@@ -103,6 +104,17 @@ def test_missing_batch_blocks_the_release(made: Floor, tmp_path: Path) -> None:
     assert not result.success
     assert {"enough_tasks", "as_planned"} <= failed
     assert not (tmp_path / "datasets").exists()
+
+
+def test_checks_can_be_executed_by_themselves(made: Floor) -> None:
+    selection = AssetSelection.checks_for_assets("candidate_dataset")
+    job = made.defs.resolve_implicit_global_asset_job_def().get_subset(
+        asset_selection=set(), asset_check_selection=selection.resolve_checks(made.defs.resolve_asset_graph())
+    )
+    result = job.execute_in_process(instance=made.instance)
+    evaluations = result.get_asset_check_evaluations()
+    assert {check.check_name for check in evaluations} == {check.__name__ for check in CHECKS}
+    assert all(check.passed for check in evaluations)
 
 
 def test_publishing_alone_is_refused_where_checks_would_fail(made: Floor, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 from dagster import AssetIn, StaticPartitionMapping, StaticPartitionsDefinition, asset, materialize
 
-from generators.errors import RecipeError
+from generators.errors import RecipeError, StorageError
 from pipeline.batches import find_recipes
 from pipeline.io import ParquetIOManager, frames_folder
 from tests.pipeline.conftest import TINY
@@ -26,9 +27,7 @@ def part(context) -> pl.DataFrame:
     return pl.DataFrame({"key": [context.partition_key]})
 
 
-@asset(
-    partitions_def=WHOLES, ins={"part": AssetIn(partition_mapping=FAN_IN, metadata={"allow_missing_partitions": True})}
-)
+@asset(partitions_def=WHOLES, ins={"part": AssetIn(partition_mapping=FAN_IN)})
 def whole(part: dict[str, pl.DataFrame]) -> None:
     """Remembers what it was given."""
     seen.append({key: frame["key"].to_list() for key, frame in part.items()})
@@ -67,11 +66,11 @@ def test_a_write_that_fails_leaves_the_old_frame(tmp_path: Path, monkeypatch: py
     run(tmp_path, [part], "one.000")
 
     def half(frame: pl.DataFrame, path: Path) -> None:
-        path.write_bytes(b"PAR1 and then the power went")
-        raise KeyboardInterrupt
+        path.write_bytes(b"PAR1 and then the disk was full")
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", half)
-    with pytest.raises(BaseException, match=""):
+    with pytest.raises(StorageError, match=r"keeping one\.000\.parquet: No space left"):
         run(tmp_path, [part], "one.000")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path.name for path in files] == ["one.000.parquet"]

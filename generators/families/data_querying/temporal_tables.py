@@ -506,7 +506,7 @@ def draw_questions(draw: Draw, by_subject: dict[str, list[Line]], step: int, har
 def utc(minute: int, hard: bool) -> str:
     """A time as the results write it."""
     moment = EPOCH + timedelta(minutes=minute)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if hard else moment.strftime("%Y-%m-%d")
+    return moment.isoformat() + "Z" if hard else moment.isoformat()[:10]
 
 
 def local(draw: Draw, minute: int | None, hard: bool) -> str:
@@ -518,7 +518,7 @@ def local(draw: Draw, minute: int | None, hard: bool) -> str:
     offset = draw.pick((0, 60, 120, -300, 330))
     moment = EPOCH + timedelta(minutes=minute + offset)
     return (
-        moment.strftime("%Y-%m-%dT%H:%M:%S")
+        moment.isoformat()
         + f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
     )
 

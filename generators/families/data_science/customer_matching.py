@@ -163,18 +163,27 @@ FIRST: tuple[tuple[tuple[str, str, str], ...], ...] = (
     (("Konstantinos", "Κωνσταντίνος", "Kostas"), ("Eleni", "Ελένη", "Lena"), ("Dimitra", "Δήμητρα", "Mimi"),
      ("Athanasios", "Αθανάσιος", "Thanos"), ("Vasiliki", "Βασιλική", "Vaso"), ("Panagiotis", "Παναγιώτης", "Takis")),
 )  # fmt: skip
+LATIN = (
+    "Müller,Schröder,Lindström,Bjørnsen,Kowalczyk,Fernández,Castelló,Whitfield,Harrington,Vandermeer,Benedetti,"
+    "Marchetti,Ashworth,Grünwald,Sørensen,Novotný,Pellegrini,Thackeray"
+)
 LAST: tuple[tuple[tuple[str, str], ...], ...] = (
-    tuple((name, "") for name in (
-        "Müller Schröder Lindström Bjørnsen Kowalczyk Fernández Castelló Whitfield Harrington Vandermeer Benedetti "
-        "Marchetti Ashworth Grünwald Sørensen Novotný Pellegrini Thackeray").split()),
+    tuple((name, "") for name in LATIN.split(",")),
     (("Kuznetsov", "Кузнецов"), ("Sokolov", "Соколов"), ("Morozov", "Морозов"), ("Vinogradov", "Виноградов"),
      ("Zakharov", "Захаров"), ("Shcherbakov", "Щербаков"), ("Tikhonov", "Тихонов"), ("Lebedev", "Лебедев")),
     (("Papadopoulos", "Παπαδόπουλος"), ("Dimitriou", "Δημητρίου"), ("Karagiannis", "Καραγιάννης"),
      ("Nikolaidis", "Νικολαΐδης"), ("Angelopoulos", "Αγγελόπουλος"), ("Makris", "Μακρής")),
 )  # fmt: skip
-STREETS = (
-    "Mill Lane,Canal Street,Orchard Road,Station Square,Harbour Walk,Foundry Row,Abbey Close,Juniper Avenue".split(",")
-)
+STREETS = [
+    "Mill Lane",
+    "Canal Street",
+    "Orchard Road",
+    "Station Square",
+    "Harbour Walk",
+    "Foundry Row",
+    "Abbey Close",
+    "Juniper Avenue",
+]
 
 TESTS = """
 import csv
@@ -265,7 +274,7 @@ def prepared_left(r):
 def prepared_right(r):
     b, c = r["birth"], r["contact"].strip()
     street = r["address"].split(",")[0]
-    return (plain(r["name"].replace(",", " ")).split(), b[6:] + b[3:5] + b[:2], digits(c) if "@" not in c else "",
+    return ((plain(r["name"].replace(",", " ")).split() + ["", ""])[:2], b[6:] + b[3:5] + b[:2], digits(c) if "@" not in c else "",
             c.lower() if "@" in c else "", (plain(street).split()[0], digits(street)))
 def same(a, b):
     first, last, born, phone, email, home = a
@@ -321,7 +330,7 @@ def points(l, r, names):
 with open("links.csv", "w") as out:
     out.write("@A@,@B@\\n")
     for r in right:
-        names = plain(r["name"].replace(",", " ")).split()
+        names = (plain(r["name"].replace(",", " ")).split() + ["", ""])[:2]
         out.writelines(f"{{l['@A@']}},{{r['@B@']}}\\n" for l in left if points(l, r, names) >= 12)
 PY
 """

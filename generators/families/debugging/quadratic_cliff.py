@@ -352,7 +352,7 @@ def main():
 main()
 """
 OTHER = """import heapq
-from bisect import bisect
+from bisect import bisect, bisect_left
 
 sys.path.insert(0, "{folder}")
 import {reader}
@@ -365,7 +365,7 @@ for line in open(sys.argv[1]):
     time, key, account, amount = line.strip().split(",")
     rows.setdefault(key, (int(time), account, first.get(account, "?"), int(amount)))
 rows = list(zip(rows, rows.values()))
-times, sums, heap, totals, blocks = {}, {}, [], {}, {}
+times, sums, heap, totals, ladders = {}, {}, [], {}, {}
 for number, (key, (time, account, group, amount)) in enumerate(rows):
     moments, running = times.setdefault(account, []), sums.setdefault(account, [0])
     moments.append(time)
@@ -379,12 +379,9 @@ for number, (key, (time, account, group, amount)) in enumerate(rows):
     heapq.heappush(heap, (-amount, -number))
     while -heap[0][1] <= number - last:
         heapq.heappop(heap)
-    fine, coarse = blocks.setdefault(group, ({}, {}))  # how many of an amount, and of 256 amounts together
-    top = max(coarse, default=0)
-    rank = sum(coarse.get(block, 0) for block in range((amount >> 8) + 1, top + 1))
-    rank += sum(fine.get(other, 0) for other in range(amount + 1, (amount >> 8) + 1 << 8))
-    fine[amount] = fine.get(amount, 0) + 1
-    coarse[amount >> 8] = coarse.get(amount >> 8, 0) + 1
+    ladder = ladders.setdefault(group, [])  # negative amounts, ascending
+    rank = bisect_left(ladder, -amount)
+    ladder.insert(rank, -amount)
     print(key, group, recent, -heap[0][0], rank)
 for group, pair in sorted(totals.items()):
     print("=", group, *pair)

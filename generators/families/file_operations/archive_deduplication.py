@@ -613,7 +613,7 @@ def draft(draw: Draw) -> Draft:
         title=f"Deduplicate the {world.scenario}",
         setting=world,
         instruction=instruction,
-        files={"archive.json": json.dumps(archive, indent=0), "build.py": SETUP.lstrip()},
+        files={"archive.json": json.dumps(archive), "build.py": SETUP.lstrip()},
         dockerfile="COPY archive.json build.py /setup/\nRUN python3 /setup/build.py && rm -r /setup\n"
         f"WORKDIR {world.root}",
         truth=truth,

@@ -685,7 +685,7 @@ def draft(draw: Draw) -> Draft:
         title=f"Rename the {world.scenario}",
         setting=world,
         instruction=instruction,
-        files={"files.json": json.dumps(spec, indent=0), "build.py": SETUP.lstrip()}
+        files={"files.json": json.dumps(spec), "build.py": SETUP.lstrip()}
         | ({"given": given_csv(draw, folders)} if deep else {}),
         dockerfile=f"{copies}COPY files.json build.py /setup/\nRUN python3 /setup/build.py && rm -r /setup\nWORKDIR "
         f"{world.root}",

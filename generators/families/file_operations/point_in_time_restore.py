@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 from generators.family import Draft, Draw, Family, Miss, Setting
 from generators.task import Difficulty, Verifier
@@ -107,13 +107,13 @@ LOCAL = (
     "instant)",
 )
 DELTA = (
-    "{data} of a {full} set holds the whole tree; that of an {incr} set holds what is new or different since its "
+    "{data} of a {full} set holds the whole tree; that of a set of type {incr} holds what is new or different since its "
     "{parent}, and {gone} the paths that are to be "
     "removed from the parent's tree before (one a line, a folder with everything in it if it ends in a slash).",
-    "A {full} set has all files in {data}. For an {incr} set take the tree of its {parent}, remove what {gone} lists "
+    "A {full} set has all files in {data}. For a set of type {incr} take the tree of its {parent}, remove what {gone} lists "
     "(a path a line; with a slash at the end it "
     "is a folder and all of it goes), then put the files of {data} in.",
-    "To get the tree of an {incr} set, start from the tree of its {parent}, strike the lines of {gone} (paths, or "
+    "To get the tree of a set of type {incr}, start from the tree of its {parent}, strike the lines of {gone} (paths, or "
     "folders with all content when a slash ends "
     "them), and after that lay {data} over it; in a {full} set {data} is everything.",
 )
@@ -122,7 +122,7 @@ USABLE = (
     "is in {data} with that content, and, for "
     "{incr}, its {parent} is there and usable too.",
     "Usable means: {state} says {fine}; all lines of {sums} (output of sha256sum for the files in {data}) are right; "
-    "and an {incr} set has an existing, usable "
+    "and a set of type {incr} has an existing, usable "
     "{parent}.",
     "Only usable sets count. These have {fine} as {state}, files in {data} that all agree with {sums} (lines of "
     "sha256 and path, as from sha256sum), none "
@@ -282,7 +282,10 @@ def paths(root):
 sets = {}
 for folder in glob.glob(C["repository"] + "/*"):
     text = open(os.path.join(folder, C["info"])).read()
-    facts = json.loads(text) if C["info"].endswith(".json") else dict((part.strip() for part in line.split("=", 1)) for line in text.splitlines())
+    if C["info"].endswith(".json"):
+        facts = json.loads(text)
+    else:
+        facts = dict((part.strip() for part in line.split("=", 1)) for line in text.splitlines())
     facts["folder"], facts["instant"] = folder, instant(facts[TAKEN])
     sets[facts[ID]] = facts
 def own_ok(facts):
@@ -348,60 +351,67 @@ python3 /tmp/restore.py
 # Another way: the shell with date, sha256sum, cp and jq.
 ALTERNATIVE = r"""
 set -f; cd '@REPOSITORY@'; w=$(mktemp -d); change=$(date -u -d '@CHANGE@' +%s)
-seconds() {
-  case $1 in
-    *Z|*[+-][0-9][0-9]:[0-9][0-9]) date -u -d "$1" +%s ;;
-    *) s=$(($(date -u -d "$1Z" +%s) - 3600)); [ "$s" -ge "$change" ] && s=$((s - 3600)); echo "$s" ;;
-  esac
-}
-fact() {
-  case @INFO@ in
-    *.json) jq -r --arg k "$2" '.[$k]' "$1/@INFO@" ;;
-    *) sed -n "s/^$2 = *//p" "$1/@INFO@" ;;
-  esac
-}
-moment=$(seconds '@MOMENT@')
 set -- @KEYS@; id=$1; parent=$3; taken=$4; state=$6
-for folder in $(ls); do
-  name=$(fact "$folder" "$id"); ok=1
-  [ "$(fact "$folder" "$state")" = '@FINE@' ] || ok=0
-  if [ -s "$folder/@SUMS@" ]; then (cd "$folder/@DATA@" && sha256sum --status -c "../@SUMS@" 2>/dev/null) || ok=0; fi
-  echo "$name $folder $(seconds "$(fact "$folder" "$taken")") $ok $(fact "$folder" "$parent")" >> "$w/sets"
-done
+case @INFO@ in
+  *.json) ls | sed 's#$#/@INFO@#' | xargs jq -r --arg a "$id" --arg b "$taken" --arg c "$state" \
+    --arg d "$parent" '"\(input_filename | split("/")[0]) \(.[$a]) \(.[$b]) \(.[$c]) \(.[$d])"' ;;
+  *) for folder in $(ls); do awk -v f="$folder" -v a="$id" -v b="$taken" -v c="$state" -v d="$parent" '{ v[$1] = $3 }
+    END { print f, v[a], v[b], v[c], v[d] }' "$folder/@INFO@"; done ;;
+esac > "$w/facts"
+instants() {  # times on standard input to seconds
+  sed -E 's/^(.*(Z|[+-][0-9]{2}:[0-9]{2}))$/\1 zone/; /zone$/!s/$/Z local/' > "$w/times"
+  cut -d' ' -f1 "$w/times" | date -u -f - +%s | paste -d' ' - "$w/times" |
+    awk -v c="$change" '{ s = $1; if ($3 == "local") { s -= 3600; if (s >= c) s -= 3600 } print s }'
+}
+moment=$(echo '@MOMENT@' | instants)
+cut -d' ' -f3 "$w/facts" | instants | paste -d' ' - "$w/facts" > "$w/timed"
+for folder in $(ls); do sed "s#^\([0-9a-f]*\)  #\1  $folder/@DATA@/#" "$folder/@SUMS@"; done > "$w/sums"
+sha256sum --quiet -c "$w/sums" 2>/dev/null | cut -d/ -f1 > "$w/spoilt"
+awk -v fine='@FINE@' 'NR == FNR { bad[$1] = 1; next } { print $3, $2, $1, ($5 == fine && !($2 in bad)) ? 1 : 0, $6 }' \
+  "$w/spoilt" "$w/timed" > "$w/sets"
+[ -s "$w/spoilt" ] || exit 1
 awk '{ folder[$1] = $2; at[$1] = $3; own[$1] = $4; up[$1] = $5 }
   END { for (n in at) { line = n; good = own[n]; m = n
     while (up[m] != "") { m = up[m]; line = m " " line; if (!(m in own) || !own[m]) good = 0; if (!(m in own)) break }
     print at[n], n, good, line } }' "$w/sets" | sort -n > "$w/chains"
 awk -v t="$moment" '$3 && $1 <= t' "$w/chains" > "$w/before"
-chosen=$(tail -1 "$w/before" | cut -d' ' -f2); line=$(tail -1 "$w/before" | cut -d' ' -f4-); since=$(tail -1 "$w/before" | cut -d' ' -f1)
+chosen=$(tail -1 "$w/before" | cut -d' ' -f2)
+line=$(tail -1 "$w/before" | cut -d' ' -f4-)
+since=$(tail -1 "$w/before" | cut -d' ' -f1)
 mkdir -p '@TARGET@'
 for name in $line; do
   folder=$(awk -v n="$name" '$1 == n { print $2 }' "$w/sets")
-  if [ -f "$folder/@GONE@" ]; then while IFS= read -r path; do rm -rf "@TARGET@/$path"; done < "$folder/@GONE@"; fi
+  [ -f "$folder/@GONE@" ] && sed 's#^#@TARGET@/#' "$folder/@GONE@" | tr '\n' '\0' | xargs -0 rm -rf
   [ -d "$folder/@DATA@" ] && cp -r "$folder/@DATA@/." '@TARGET@/'
 done
 applied=0
 if [ -n '@LOG@' ]; then
   set -- @FIELDS@
   set +f; cat '@LOG@'/* | sort -u > "$w/entries"; set -f
-  jq -r --arg n "$1" --arg t "$2" '"\(.[$n]) \(.[$t])"' "$w/entries" > "$w/heads"
-  while read -r n t; do echo "$(seconds "$t") $n"; done < "$w/heads" | paste -d' ' - "$w/entries" | sort -s -n -k1,1 -k2,2 |
+  jq -r --arg t "$2" '.[$t]' "$w/entries" | instants > "$w/at"
+  jq -r --arg n "$1" '.[$n]' "$w/entries" | paste -d' ' "$w/at" - "$w/entries" | sort -s -n -k1,1 -k2,2 |
     awk -v a="$since" -v b="$moment" '$1 > a && $1 <= b' > "$w/todo"
   applied=$(wc -l < "$w/todo")
-  cut -d' ' -f3- "$w/todo" | jq -r --arg v "$3" --arg p "$4" --arg x "$5" '[.[$v], .[$p], (.[$x] | @base64)] | join("\t")' |
-  while IFS="$(printf '\t')" read -r verb path text; do
-    if [ "$verb" = '@PUT@' ]; then mkdir -p "@TARGET@/$(dirname "$path")"; printf %s "$text" | base64 -d > "@TARGET@/$path"
-    else rm -rf "@TARGET@/$path"; fi
-  done
+  cut -d' ' -f3- "$w/todo" | perl -MJSON::PP -MFile::Path=make_path,remove_tree -e '
+    my ($target, $verb, $path, $text, $put) = @ARGV;
+    while (<STDIN>) {
+      my $e = JSON::PP->new->utf8->decode($_); my $full = "$target/$e->{$path}";
+      if ($e->{$verb} eq $put) {
+        make_path($full =~ s{/[^/]*$}{}r);
+        open my $out, ">", $full; print $out $e->{$text};
+      } elsif (-d $full) { remove_tree($full) } else { unlink $full }
+    }' '@TARGET@' "$3" "$4" "$5" '@PUT@'
 fi
 find '@TARGET@' -type d -empty -delete
-cut -d' ' -f1,2,4- "$w/before" | while read -r at name rest; do echo "$(date -u -d "@$at" +%F) $rest"; done |
-  awk '{ day = $1; $1 = ""; last[day] = $0 } END { for (d in last) print d last[d] }' | sort | tail -n @DAYS@ | cut -d' ' -f2- | tr ' ' '\n' | sort -u > "$w/kept"
-list() { sort | jq -R . | jq -cs .; }
-spare=$(awk -v t="$moment" '$1 <= t { print $2 }' "$w/chains" | sort | comm -23 - "$w/kept" | list)
+cut -d' ' -f1 "$w/before" | sed 's/^/@/' | date -u -f - +%F > "$w/days"
+cut -d' ' -f4- "$w/before" | paste -d' ' "$w/days" - |
+  awk '{ day = $1; $1 = ""; last[day] = $0 } END { for (d in last) print d last[d] }' |
+  sort | tail -n @DAYS@ | cut -d' ' -f2- | tr ' ' '\n' | sort -u > "$w/kept"
+list() { awk 'BEGIN { printf "[" } { printf "%s\"%s\"", n++ ? "," : "", $1 } END { print "]" }'; }
+spare=$(awk -v t="$moment" '$1 <= t { print $2 }' "$w/chains" | sort | comm -23 - "$w/kept" | sort | list)
 set -- @ANSWERS@
-jq -n --arg s "$chosen" --argjson c "$(echo "$line" | tr ' ' '\n' | jq -R . | jq -cs .)" --argjson e "$spare" --argjson n "$applied" \
-  --argjson u "$(awk '!$3 { print $2 }' "$w/chains" | list)" --arg a0 "$1" --arg a1 "$2" --arg a2 "$3" --arg a3 "$4" --arg a4 "$5" \
+jq -n --arg s "$chosen" --argjson c "$(echo "$line" | tr ' ' '\n' | list)" --argjson e "$spare" --argjson n "$applied" \
+  --argjson u "$(awk '!$3 { print $2 }' "$w/chains" | sort | list)" --arg a0 "$1" --arg a1 "$2" --arg a2 "$3" --arg a3 "$4" --arg a4 "$5" \
   '{($a0): $s, ($a1): $c, ($a2): $u, ($a3): $e, ($a4): $n}' > '@REPORT@'
 """
 
@@ -466,7 +476,7 @@ def random_event(draw: Draw, tree: Mapping[str, str], number: int, at: datetime)
 def draw_story(draw: Draw, early: int, events_per_gap: int) -> Story:
     """A plain past, then before the moment a good set followed by sets that fail in every way."""
     year, day = draw.pick(((2022, 27), (2023, 26), (2024, 31), (2025, 30)))
-    change = datetime(year, 3, day, 1, tzinfo=timezone.utc)
+    change = datetime(year, 3, day, 1, tzinfo=UTC)
     now = change - timedelta(days=5, hours=draw.between(0, 20), minutes=draw.between(0, 59))
     names = iter(f"{draw.pick('KMRST')}{number}" for number in draw.sample(range(100, 999), 40))
     story = Story({}, [], now, change, "")
@@ -490,6 +500,11 @@ def draw_story(draw: Draw, early: int, events_per_gap: int) -> Story:
             apply(tree, event.path, event.text)
         now += timedelta(minutes=minutes)
 
+    def happen(path: str, text: str | None) -> None:
+        """A change at this very instant, which a set taken now has in it."""
+        story.events.append(Event(len(story.events) + 1, now, path, text))
+        apply(tree, path, text)
+
     def save(parent: str, defect: str = "") -> str:
         name = next(names)
         ended = now + timedelta(minutes=draw.between(4, 30))
@@ -510,8 +525,10 @@ def draw_story(draw: Draw, early: int, events_per_gap: int) -> Story:
         past.append(save(parent, draw.pick(("state", "content")) if number == early // 2 - 1 else ""))
     now = max(now, change - timedelta(hours=30))
     live(draw.between(300, 500))
+    happen(f"brief/{draw.pick(HOST_WORDS)}.txt", "only for a while\n")
     one = save("")
     live(draw.between(90, 200))
+    happen(story.events[-events_per_gap - 1].path, None)
     two = save(one)
     live(draw.between(90, 200))
     lost = save(two)
@@ -664,17 +681,9 @@ def sentences(world: World, moment: str, change: str, days: int, extreme: bool) 
 
 def alternative(config: Mapping[str, object], world: World) -> str:
     """The other solution, with its words put in."""
-    text = ALTERNATIVE
-    lists: dict[str, Callable[[], str]] = {
-        "KEYS": lambda: world.keys,
-        "FIELDS": lambda: world.fields,
-        "ANSWERS": lambda: world.answers,
-        "PUT": lambda: world.verbs.split()[0],
-    }
-    for token, value in [
-        *((name, make()) for name, make in lists.items()),
-        *zip(("DATA", "SUMS", "GONE"), world.parts.split(), strict=True),
-    ]:
+    text, (data, sums, gone) = ALTERNATIVE, world.parts.split()
+    lists = {"KEYS": world.keys, "FIELDS": world.fields, "ANSWERS": world.answers, "PUT": world.verbs.split()[0]}
+    for token, value in (lists | {"DATA": data, "SUMS": sums, "GONE": gone}).items():
         text = text.replace(f"@{token}@", value)
     for key in ("repository", "change", "info", "moment", "fine", "target", "log", "days", "report"):
         text = text.replace(f"@{key.upper()}@", str(config[key]))
@@ -813,7 +822,7 @@ def draft(draw: Draw) -> Draft:
         title=f"Restore the {world.scenario} to a moment",
         setting=world,
         instruction=instruction,
-        files={"files.json": json.dumps(files, indent=0), "build.py": SETUP.lstrip()},
+        files={"files.json": json.dumps(files), "build.py": SETUP.lstrip()},
         dockerfile=f"COPY files.json build.py /setup/\nRUN python3 /setup/build.py && rm -r /setup\nWORKDIR "
         f"{world.repository}",
         truth=truth,

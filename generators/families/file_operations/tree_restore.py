@@ -746,7 +746,7 @@ def draft(draw: Draw) -> Draft:
         title=f"Restore the attributes of the {world.scenario}",
         setting=world,
         instruction=instruction,
-        files={**inputs, "tree.json": json.dumps(spec, indent=0), "build.py": SETUP.lstrip()},
+        files={**inputs, "tree.json": json.dumps(spec), "build.py": SETUP.lstrip()},
         dockerfile=f"{copies}COPY tree.json build.py /setup/\nRUN python3 /setup/build.py && rm -r /setup\nWORKDIR "
         f"{world.notes}",
         truth=truth,

@@ -501,7 +501,7 @@ def draft(draw: Draw) -> Draft:
             Miss(
                 "nothing_moved",
                 "reports only",
-                solution.replace("shutil.move(", "str((").replace("))  # move", ")))"),
+                solution.replace("shutil.move(", "print("),
                 [clean],
             ),
             Miss(
@@ -578,7 +578,7 @@ for name in present:
         unverified.append(name)
 missing = sorted({e[1] for e in counting} - set(present) - set(renamed.values()))
 for name in altered + unverified:
-    shutil.move(files + "/" + name, held + "/" + name)  # move
+    shutil.move(files + "/" + name, held + "/" + name)
 for name, proper in renamed.items():
     os.rename(files + "/" + name, files + "/" + proper)
 json.dump({K["manifests"]: verdicts, K["good"]: good, K["altered"]: altered, K["renamed"]: renamed,

@@ -60,7 +60,7 @@ SETTINGS = (
           "{folder}/{forward}, {folder}/{child}, {folder}/{reverse}. Source of truth: {folder}/{inventory}; name "
           "(without {domain}), address, aliases (blank separated).{rules}\n\nOut of scope: {keep}\n"),
     World("bakery", "self-employed administrator", "bakery domain", "note", "/home/admin/zones", "sourdough.example",
-          "shop", "payments.test", "{}.hosts", "boxes.csv", ("oven", "mixer", "till", "flour", "scale"), 2, "\n- ",
+          "stall", "payments.test", "{}.hosts", "boxes.csv", ("oven", "mixer", "till", "flour", "scale"), 2, "\n- ",
           "Broken: {forward}, {child}, {reverse} in {folder}. Today is {day}. Truth: {folder}/{inventory} = name "
           "(below {domain}), address, aliases (blanks). Wanted: correct zone files under the same "
           "names.{rules}\n{keep}\n"),
@@ -96,12 +96,12 @@ RULES: Mapping[str, tuple[str, str, str]] = {
         "A records: exactly the hosts in {inventory}, in whichever zone the name belongs to. Beyond the dots nothing "
         "is wrong with MX and TXT records or with the NS records at the top of each zone."),
     "aliases": (
-        "The aliases of {inventory} are CNAME records to their host, and there are no other CNAMEs to names inside "
-        "{domain}; those to names outside stay.",
-        "An alias in {inventory} is a CNAME that points to its host. CNAMEs with a target outside {domain} remain, "
-        "any other CNAME goes.",
-        "Each alias given by {inventory} becomes a CNAME for that host; of the existing CNAMEs only those leaving "
-        "{domain} are retained."),
+        "The aliases of {inventory}, relative to {domain} like its names, are CNAME records to their host, and there "
+        "are no other CNAMEs to names inside {domain}; those to names outside stay.",
+        "An alias in {inventory} (relative to {domain}, too) is a CNAME that points to its host. CNAMEs with a "
+        "target outside {domain} remain, any other CNAME goes.",
+        "Each alias given by {inventory}, relative to {domain} as its names are, becomes a CNAME for that host; of "
+        "the existing CNAMEs only those leaving {domain} are retained."),
     "apex": (
         "Where a CNAME is impossible, at the top of a zone (alias @ means {domain} itself) or beside other records "
         "of the same name, the alias gets an A record with the address of its host instead.",

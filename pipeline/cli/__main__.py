@@ -1,0 +1,5 @@
+"""`python -m pipeline.cli` is `termforge`."""
+
+from pipeline.cli.main import main
+
+main()
