@@ -431,11 +431,10 @@ def sentences(world: World, example: str, hard: bool) -> dict[str, str]:
         "report": REPORT,
         "keep": KEEP,
     }
-    words: dict[str, str] = dict(zip(("k0", "k1", "k2"), world.names.split(), strict=True)) | dict(
-        zip(("erase", "end", "wipe"), world.erase, strict=True)
-    )
+    words: dict[str, str] = {"entry": world.entry, "report": world.report, "example": example}
+    words |= zip(("k0", "k1", "k2"), world.names.split(), strict=True)
+    words |= zip(("erase", "end", "wipe"), world.erase, strict=True)
     words["clear"] = CLEAR[wording(world, 3)].format(**words) if hard else ""
-    words |= {"entry": world.entry, "report": world.report, "example": example}
     return {key: texts[wording(world, at)].format(**words) for at, (key, texts) in enumerate(parts.items())}
 
 
