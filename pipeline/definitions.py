@@ -25,7 +25,8 @@ from pipeline.assets.dataset import dataset_assets
 from pipeline.assets.tasks import task_assets
 from pipeline.batches import find_recipes
 from pipeline.checks import candidate_checks
-from pipeline.io import ParquetIOManager, project_root
+from pipeline.io import ParquetIOManager
+from pipeline.places import project_root
 from pipeline.resources import EngineResource, LogProgress, ReleaseRoot
 
 BATCH = AssetSelection.assets("drafts", "environments", "proven")

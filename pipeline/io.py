@@ -12,14 +12,7 @@ from dagster import InputContext, OutputContext, UPathIOManager
 from upath import UPath
 
 from containers.state import storage
-
-
-def project_root() -> Path:
-    """Where datasets/ is: $TERMFORGE_ROOT, else this checkout, else the working directory."""
-    if named := os.environ.get("TERMFORGE_ROOT"):
-        return Path(named).absolute()
-    checkout = Path(__file__).resolve().parents[1]
-    return checkout if (checkout / "datasets").is_dir() else Path.cwd()
+from pipeline.places import project_root
 
 
 def frames_folder() -> Path:

@@ -14,7 +14,7 @@ from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from containers.state import default_state
 from generators.errors import UsageError
-from pipeline.io import project_root
+from pipeline.places import project_root
 from pipeline.stages import Report
 
 ENGINES: dict[str, Callable[[], Engine]] = {"bubblewrap": BubblewrapEngine}

@@ -16,7 +16,8 @@ from generators.errors import TermforgeError
 from generators.recipe import Recipe
 from pipeline.batches import batch_key
 from pipeline.definitions import build_defs
-from pipeline.io import frames_folder, project_root
+from pipeline.io import frames_folder
+from pipeline.places import project_root
 from pipeline.resources import ReleaseRoot
 from pipeline.stages import Report
 

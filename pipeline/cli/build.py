@@ -19,8 +19,9 @@ from generators.procedural import find_family, write_task
 from generators.recipe import Recipe, batches, explain_override
 from generators.task import Image, Limits
 from pipeline.cli.output import Out, json_option
-from pipeline.cli.sources import find_recipe, root
+from pipeline.cli.sources import find_recipe
 from pipeline.funnel import funnel, reasons
+from pipeline.places import project_root
 
 
 @click.command()
@@ -59,7 +60,9 @@ def build(
             out.say(f"removed what a killed run had left: {engine.reaped}")
         _warm(engine, recipe)
     with out.progress() as report:
-        built = build_recipe(recipe, [len(batch) for batch in batches(recipe)], target or root() / "datasets", report)
+        built = build_recipe(
+            recipe, [len(batch) for batch in batches(recipe)], target or project_root() / "datasets", report
+        )
     steps, why = funnel(built.candidate), reasons(built.candidate)
     value: dict[str, Any] = {"folder": str(built.folder), "funnel": dict(steps), "dropped": why.to_dicts()}
 

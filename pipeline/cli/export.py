@@ -11,8 +11,9 @@ from containers.state import storage
 from generators.errors import TaskError, UsageError
 from generators.recipe import SPLITS
 from pipeline.cli.output import Out, json_option
-from pipeline.cli.sources import load_tasks, root
+from pipeline.cli.sources import load_tasks
 from pipeline.exchange.rows import to_row, write_parquet
+from pipeline.places import project_root
 from pipeline.release import content_digest, file_digest
 from pipeline.splits import Item, split
 
@@ -73,7 +74,7 @@ def export(
     if only is not None and only not in SPLITS:
         raise UsageError(f"unknown split {only!r}; there are {', '.join(SPLITS)}")
     shares = parse_shares(splits)
-    known = load_tasks(source or root() / "datasets" / "main")
+    known = load_tasks(source or project_root() / "datasets" / "main")
     kept = [(task, proof) for task, proof in known if not proven_only or (proof is not None and proof.proven)]
     if not kept:
         raise TaskError("no task with a whole proof in the source; prove them first, or export with --all")

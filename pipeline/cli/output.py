@@ -19,6 +19,7 @@ from generators.errors import TermforgeError
 
 P = ParamSpec("P")
 INTERRUPTED = 130
+_WIDE = 200
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,12 @@ class Out:
 
 def out_of(as_json: bool) -> Out:
     """The two consoles of this process."""
-    return Out(as_json, Console(), Console(stderr=True))
+    return Out(as_json, _console(sys.stdout.isatty()), _console(sys.stderr.isatty(), stderr=True))
+
+
+def _console(is_terminal: bool, stderr: bool = False) -> Console:
+    """A file or pipe has no width to fold lines at."""
+    return Console(stderr=stderr, width=None if is_terminal else _WIDE)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
-import pipeline
 from generators.errors import RecipeError, TaskError, UsageError
 from generators.evidence import Evidence
 from generators.recipe import Recipe, load_recipe
 from generators.task import Task
 from pipeline.exchange.rows import from_row, read_parquet
+from pipeline.places import project_root
 from pipeline.release import load_release
 
 Known = tuple[Task, Evidence | None]
-
-
-def root() -> Path:
-    """The project folder: where datasets/ is. `TERMFORGE_ROOT`, else this checkout, else the working directory."""
-    if named := os.environ.get("TERMFORGE_ROOT"):
-        return Path(named)
-    checkout = Path(pipeline.__file__).resolve().parent.parent
-    return checkout if (checkout / "datasets").is_dir() else Path.cwd()
 
 
 def find_recipe(name: str) -> Recipe:
@@ -36,7 +27,7 @@ def find_recipe(name: str) -> Recipe:
     path = Path(name)
     if path.suffix in {".yaml", ".yml"} or "/" in name:
         return load_recipe(path)
-    folder = root() / "datasets" / "recipes"
+    folder = project_root() / "datasets" / "recipes"
     if not (folder / f"{name}.yaml").is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml"))) or "none"
         raise RecipeError(
@@ -80,7 +71,7 @@ def _task_file(path: Path) -> Task:
 
 
 def _everywhere() -> Iterator[Path]:
-    yield from sorted(path.parent for path in (root() / "datasets").glob("*/manifest.json"))
+    yield from sorted(path.parent for path in (project_root() / "datasets").glob("*/manifest.json"))
 
 
 def find_task(name: str, source: Path | None) -> Known:
@@ -92,7 +83,7 @@ def find_task(name: str, source: Path | None) -> Known:
     places = [source] if source else list(_everywhere())
     if not places:
         raise UsageError(
-            f"there is no release under {root() / 'datasets'} yet; run `termforge build` or name one with --from"
+            f"there is no release under {project_root() / 'datasets'} yet; run `termforge build` or name one with --from"
         )
     found = {known[0].id: known for place in places for known in load_tasks(place) if known[0].id.startswith(name)}
     if name in found:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from dagster import AssetIn, StaticPartitionMapping, StaticPartitionsDefinition, asset, materialize
+from dagster import AssetIn, AssetsDefinition, StaticPartitionMapping, StaticPartitionsDefinition, asset, materialize
 
 from generators.errors import RecipeError, StorageError
 from pipeline.batches import find_recipes
@@ -33,10 +33,10 @@ def whole(part: dict[str, pl.DataFrame]) -> None:
     seen.append({key: frame["key"].to_list() for key, frame in part.items()})
 
 
-def run(folder: Path, selection: list[object], partition: str) -> None:
+def run(folder: Path, selection: list[AssetsDefinition], partition: str) -> None:
     materialize(
         [part, whole], partition_key=partition, selection=selection, resources={"io_manager": ParquetIOManager(folder)}
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize(

@@ -194,14 +194,20 @@ def pressed(path):
         row, column = max(range(4), key=levels.__getitem__), max(range(4, 8), key=levels.__getitem__)
         frames.append((min(levels[row], levels[column]), "123A456B789C*0#D"[row * 4 + column - 4]))
     enough = sorted(level for level, _ in frames)[len(frames) * 9 // 10] * 0.5
-    runs = []
+    blips = []  # unbroken stretches of one key
     for at, (level, key) in enumerate(frames):
-        if level < enough:
+        if level >= enough and blips and blips[-1][0] == key and blips[-1][2] == at - 1:
+            blips[-1][2] = at
+        elif level >= enough:
+            blips.append([key, at, at])
+    runs = []
+    for key, first, last in blips:
+        if last - first < 2:
             continue
-        if runs and runs[-1][0] == key and (at - runs[-1][2] - 1) * hop <= LONGEST_BREAK * rate:
-            runs[-1][2] = at
+        if runs and runs[-1][0] == key and (first - runs[-1][2] - 1) * hop <= LONGEST_BREAK * rate:
+            runs[-1][2] = last
         else:
-            runs.append([key, at, at])
+            runs.append([key, first, last])
     return "".join(key for key, first, last in runs if (last - first + 1) * hop >= SHORTEST * rate)
 def right(text):
     total = 0
@@ -257,6 +263,7 @@ def keys_of(path):
     row, column = level[:, :4].argmax(1), level[:, 4:].argmax(1)
     both = np.minimum(level[:, :4].max(1), level[:, 4:].max(1))
     track = "".join(np.where(both > 0.5 * np.quantile(both, 0.9), LETTERS[row * 4 + column], "."))
+    track = re.sub(r"([^.])\\1*", lambda m: m[0] if len(m[0]) > 7 else "." * len(m[0]), track)
     track = re.sub(r"([^.])[.]{1,11}(?=\\1)", lambda m: m[1] * len(m[0]), track)
     return "".join(run[1] for run in re.finditer(r"([^.])\\1{15,}", track))
 def total(text):
@@ -368,7 +375,7 @@ def ms(count: int) -> int:
 
 def draw_sound(draw: Draw, keys: str, hard: bool) -> bytes:
     """The recording of these keys, with every kind of interference."""
-    speed = draw.pick((988, 1000, 1012)) if hard else 1000  # a tape that runs too slow or too fast
+    speed = draw.pick((993, 1000, 1007)) if hard else 1000  # a tape that runs too slow or too fast
     levels = draw.pick(((24, 24), (16, 26), (28, 18))) if hard else (26, 26)
     silence = bytes([MIDDLE]) * LONGEST
     parts = [silence[: ms(60)]]
@@ -381,8 +388,9 @@ def draw_sound(draw: Draw, keys: str, hard: bool) -> bytes:
     for number, key in enumerate(keys):
         pace = max(0, min(30, pace + draw.between(-6, 6))) if hard else 10
         press = pair(key)[: ms(62 + pace + draw.between(0, 12))]
-        if number in (1, 5) or draw.chance(15):  # a dropout
-            at, gone = draw.between(ms(26), len(press) - ms(36)), ms(draw.between(5, 9))
+        if number in (1, 5) or draw.chance(15):  # a dropout, in a press that is long enough to recognise on both sides
+            press = pair(key)[: ms(96 + draw.between(0, 12))]
+            at, gone = draw.between(ms(40), len(press) - ms(50)), ms(draw.between(4, 8))
             press = press[:at] + silence[:gone] + press[at + gone :]
         parts += [press, silence[: ms(46 + pace // 2 + draw.between(0, 10))]]
         if number in (2, 7) or draw.chance(8):  # a click: a key for too short a time
@@ -397,7 +405,7 @@ def draw_sound(draw: Draw, keys: str, hard: bool) -> bytes:
             )
             parts += [alone[: ms(draw.between(60, 90))], silence[: ms(48)]]
     layer = b"".join(parts)
-    size, loud = len(layer), 20 if hard else 9
+    size, loud = len(layer), 14 if hard else 8
     noise = draw.rng.randbytes(size).translate(bytes(value * (2 * loud + 1) // 256 for value in range(256)))
     hum = bytes(12 + (SINE[n * 256 // (RATE // 50) % 256] * (12 if hard else 0) >> 7) for n in range(RATE // 50))
     ground = bytes([128 - MIDDLE - loud - 12]) * size
@@ -490,7 +498,7 @@ def draft(draw: Draw) -> Draft:
             "one_tone_is_enough",
             "takes the stronger tone alone as proof of a key",
             solution.replace("min(levels[row], levels[column])", "max(levels[row], levels[column])").replace(
-                "runs[-1][0] == key and ", ""
+                "blips[-1][0] == key and ", ""
             ),
             goals[:1],
         ),
@@ -533,7 +541,7 @@ def draft(draw: Draw) -> Draft:
         knobs={
             "recordings": count,
             "keys": sum(map(len, keys.values())),
-            "noise": 20 if hard else 9,
+            "noise": 14 if hard else 8,
             "drift_and_hum": hard,
         },
     )

@@ -81,8 +81,8 @@ SETTINGS = (
           ("D", "G"), ("donor_id", "guest_id"), 1, TEXTS[2]),
     World("utility", "billing manager", "utility accounts", "runbook", "/var/lib/accounts", "power.csv", "water.csv", "client",
           ("P", "H"), ("power_id", "water_id"), 0, TEXTS[1]),
-    World("archive", "archivist", "passenger lists", "specification", "/srv/archive/lists", "parish.csv", "ship.csv", "emigrant",
-          ("E", "S"), ("parish_no", "ship_no"), 1, TEXTS[3]),
+    World("housing", "tenancy officer", "tenant lists", "specification", "/srv/housing/lists", "tenants.csv", "waiting.csv", "tenant",
+          ("T", "Q"), ("tenant_no", "queue_no"), 1, TEXTS[3]),
     World("alumni", "alumni officer", "alumni records", "email", "/opt/alumni", "faculty.csv", "club.csv", "graduate",
           ("F", "U"), ("faculty_id", "club_id"), 2, TEXTS[0]),
 )  # fmt: skip

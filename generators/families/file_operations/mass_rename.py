@@ -81,6 +81,7 @@ NEW = (
     r"(?P<n>\d{3,})_(?P<word>{w})_(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)\.(?P<e>[a-z0-9]+)",
 )
 WORD = r"[^\W\d_]+(?:[ -][^\W\d_]+)*"
+OLD_READ, NEW_READ = (tuple(re.compile(form.replace("{w}", WORD)) for form in forms) for forms in (OLD, NEW))
 OLD_MADE = ("{word}_{d:02}{m:02}{y}_{n}.{e}", "{n} {word} {d:02}.{m:02}.{y}.{e}", "{y}{m:02}{d:02}-{word} ({n}).{e}")
 NEW_MADE = (
     "{y}-{m:02}-{d:02}_{word}_{n:03}.{e}",
@@ -151,9 +152,8 @@ GIVEN = (
     "in it mean nothing.",
 )
 UNICODE = (
-    "Every name, also of files that otherwise keep theirs, is in Unicode form NFC at the end, names are judged in "
-    "that form, and it makes no "
-    "difference for uniqueness.",
+    "Every name, also of files that otherwise keep theirs, is in Unicode form NFC at the end, and names are judged and "
+    "compared in that form.",
     "All final names are in NFC, kept ones too; apply the forms to the NFC of a name, and treat names with the same "
     "NFC as the same.",
     "Convert all names to NFC (Unicode), those that stay as well, before the forms are looked at and names compared.",
@@ -400,9 +400,9 @@ class Folder:
     sides: dict[str, str]
 
 
-def parsed(pattern: str, name: str) -> dict[str, str] | None:
+def parsed(pattern: re.Pattern[str], name: str) -> dict[str, str] | None:
     """The parts of a name of a form, if its date exists."""
-    found = re.fullmatch(pattern.replace("{w}", WORD), name)
+    found = pattern.fullmatch(name)
     if found is None:
         return None
     try:
@@ -426,7 +426,7 @@ def renamed(folder: Folder, world: World, step: int, deep: bool, hard: bool) -> 
     for name in folder.names:
         if name in folder.sides:
             continue
-        old, new = parsed(OLD[world.old], nfc(name)), parsed(NEW[world.new], nfc(name))
+        old, new = parsed(OLD_READ[world.old], nfc(name)), parsed(NEW_READ[world.new], nfc(name))
         if new is not None and new["word"] != new["word"].lower():
             new = None
         parts = old or new

@@ -555,7 +555,7 @@ def draft(draw: Draw) -> Draft:
             "scorings": [file_text(draw, scoring, rich) for scoring in scorings],
             "cases": cases,
         },
-        discoverable=("program", "example", "keys"),
+        discoverable=("program", "example", "keys", "cases"),
         tests=TESTS,
         weights={"test_scores": 0.35, "test_counts": 0.3, "test_alignments": 0.35},
         guards=["test_example_unchanged"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 
 from generators.family import Draft, Draw, Family, Miss, Setting
@@ -466,7 +467,7 @@ def measure(
     for chain in sorted(chains):
         kept = [atom for residue in chains[chain].values() for atom in residue.values()]
         alphas = [residue["CA"] for residue in chains[chain].values()]
-        breaks = sum(squared(one, other) > limit**2 for one, other in zip(alphas, alphas[1:], strict=False))
+        breaks = sum(squared(one, other) > limit**2 for one, other in pairwise(alphas))
         count = len(kept)
         # n * sum(x^2) - (sum x)^2 is n^2 times the mean square distance from the centroid, in whole numbers
         spread = sum(count * sum(a.place[k] ** 2 for a in kept) - sum(a.place[k] for a in kept) ** 2 for k in range(3))
@@ -488,7 +489,7 @@ def measure(
 
 def structure(draw: Draw, number: int, limit: int, deep: bool) -> tuple[str, list[Atom]]:
     """A file and the atoms of the model that counts in it."""
-    length = draw.by_difficulty(easy=9, medium=10)
+    length = draw.by_difficulty(easy=8, medium=9)
     letters = draw.sample("ABCDEHLXY", draw.between(2, 3))
     origin = (-draw.between(100_000, 140_000), -draw.between(100_000, 130_000), draw.between(-90_000, 90_000))
     models: list[list[Atom]] = []
@@ -580,7 +581,7 @@ def draft(draw: Draw) -> Draft:
             "contacts": contacts,
             "inputs": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()},
         },
-        discoverable=("folder", "chains", "contacts"),
+        discoverable=("folder", "table", "pairs", "chains", "contacts"),
         tests=TESTS + PAIR_TESTS if deep else TESTS,
         weights={"test_counts": 0.35, "test_measures": 0.3, "test_contacts": 0.35}
         if deep

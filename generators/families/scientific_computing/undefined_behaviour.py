@@ -17,7 +17,7 @@ from generators.task import Difficulty, Verifier
 from generators.vocabulary import FIRMS, FIRST_NAMES
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
-OPS = ("var", "roots", "mid", "add", "peak", "sum", "round", "gap")
+OPS: tuple[str, ...] = ("var", "roots", "mid", "add", "peak", "sum", "round", "gap")
 
 
 @dataclass(frozen=True)

@@ -361,8 +361,8 @@ cp leaf.key @FOLDER@/tls/server.key
 cp root.crt leaf.key @TRUST@/
 mv @TRUST@/leaf.key @TRUST@/leaked.key
 chmod 644 @TRUST@/*
-useradd -m -u 1000 operator
-chown -R operator @FOLDER@
+useradd -m -u 1000 agent
+chown -R agent @FOLDER@
 chmod 644 @FOLDER@/tls/server.key
 """
 CNF = """[ca]
@@ -431,18 +431,23 @@ def draft(draw: Draw) -> Draft:
         )
     banner = f"{world.scenario} {draw.between(100, 999)}"
     ini = f"[service]\nport = {world.port}\nbanner = {banner}\n" + "".join(
-        f"\n[site {site.file}]\nname = {site.name}\naliases = {' '.join(site.aliases)}\ncertificate = tls/{site.file}.pem\nkey = tls/server.key\n"
+        f"\n[site {site.file}]\nname = {site.name}\naliases = {' '.join(site.aliases)}\ncertificate = "
+        f"tls/{site.file}.pem\nkey = tls/server.key\n"
         for site in sites
     )
     used = draw.between(0x1000, 0xEFFF)
-    listed = [
-        f"{used + number:04X},{draw.pick(world.hosts)}.{zones[0]},20{draw.between(19, 23)}-0{draw.between(1, 9)}-2{draw.between(0, 9)}"
-        for number in range(draw.between(3, 7))
-    ]
+    listed: list[str] = []
+    for number in range(draw.between(3, 7)):
+        day = f"20{draw.between(19, 23)}-0{draw.between(1, 9)}-2{draw.between(0, 8)}"
+        listed.append(f"{used + number:04X},{draw.pick(world.hosts)}.{zones[0]},{day}")
     org = draw.pick(FIRMS)
+    # Neither the order nor the letters of the names may tell which issuer is fit.
+    letters = dict(zip("ABCDEF", draw.sample("ABCDEFGHKMNPRST", 6), strict=True))
+    order = draw.shuffled(kinds)
+    ids = {kind[0]: f"i{number}" for number, kind in enumerate(order)}
     table = "".join(
-        f"{kind} {name} {low} {high} {permit} {numbers[kind][0]} {numbers[kind][1] if has_key else '-'}\n"
-        for kind, name, low, high, permit, has_key in draw.shuffled(kinds)
+        f"{ids[kind]} {letters[name]} {low} {high} {permit} {numbers[kind][0]} {numbers[kind][1] if has_key else '-'}\n"
+        for kind, name, low, high, permit, has_key in order
     )
     setup = SETUP.replace("@ORG@", org).replace("@FOLDER@", world.folder).replace("@TRUST@", world.trust)
     words = {
@@ -492,11 +497,11 @@ def draft(draw: Draw) -> Draft:
             "setup/make.sh": setup,
             "setup/ca.cnf": CNF,
             "setup/issuers": table,
-            "setup/sites": "".join(f"{site.name} {site.file} good former\n" for site in sites),
+            "setup/sites": "".join(f"{site.name} {site.file} {ids['good']} {ids['former']}\n" for site in sites),
         },
         dockerfile=f"COPY app {world.folder}/\nCOPY setup /setup/\n"
         f"RUN mkdir -p {world.folder}/ca/keys {world.folder}/tls {world.trust} && bash /setup/make.sh && rm -r /setup\n"
-        f"USER operator\nWORKDIR {world.folder}",
+        f"USER agent\nWORKDIR {world.folder}",
         truth={
             "folder": world.folder,
             "trust": world.trust,
@@ -582,7 +587,10 @@ class Maker:
         """Bash around `openssl ca`, which takes explicit dates."""
         low, high = self.start.replace("-", "") + "000000Z", self.end.replace("-", "") + "120000Z"
         text = f"set -e\ncd {self.world.folder}\nw=$(mktemp -d)\nmkdir $w/new; : > $w/index; echo {self.serial:04X} > $w/serial\n"
-        text += f"cat > $w/ca.cnf <<EOF\n{CNF.replace('= index', '= $w/index').replace('= new', '= $w/new').replace('= serial', '= $w/serial')}EOF\n"
+        settings = CNF
+        for word in ("index", "new", "serial"):
+            settings = settings.replace(f"= {word}", f"= $w/{word}")
+        text += f"cat > $w/ca.cnf <<EOF\n{settings}EOF\n"
         for site in self.sites:
             names = ",".join(
                 ["DNS:" + name for name in [site.name, *(site.aliases if aliases else ())]]
@@ -595,8 +603,10 @@ class Maker:
             )
             text += f"""(umask 077; {fresh}; chmod 600 tls/{site.file}.key)
 openssl req -new -key tls/{site.file}.key -subj "/CN={site.name}" -config $w/ca.cnf -out $w/csr
-printf 'basicConstraints=critical,CA:FALSE\\nkeyUsage=critical,digitalSignature\\nextendedKeyUsage=serverAuth\\nsubjectKeyIdentifier=hash\\nauthorityKeyIdentifier=keyid\\nsubjectAltName={names}\\n' > $w/ext
-openssl ca -batch -notext -config $w/ca.cnf -cert ca/{site.cert}.crt -keyfile ca/keys/{site.key}.key -in $w/csr -startdate {low} -enddate {high} -extfile $w/ext -out $w/leaf 2> $w/log
+printf 'basicConstraints=critical,CA:FALSE\\nkeyUsage=critical,digitalSignature\\nextendedKeyUsage=serverAuth\\n' > $w/ext
+printf 'subjectKeyIdentifier=hash\\nauthorityKeyIdentifier=keyid\\nsubjectAltName={names}\\n' >> $w/ext
+openssl ca -batch -notext -config $w/ca.cnf -cert ca/{site.cert}.crt -keyfile ca/keys/{site.key}.key -in $w/csr \\
+  -startdate {low} -enddate {high} -extfile $w/ext -out $w/leaf 2> $w/log
 cat $w/leaf {sent or f"ca/{site.cert}.crt"} {extra} > tls/{site.file}.pem
 sed -i '/^certificate = tls\\/{site.file}.pem/,$ s/^key = .*/key = tls\\/{site.file}.key/' service.ini
 """
@@ -605,7 +615,7 @@ sed -i '/^certificate = tls\\/{site.file}.pem/,$ s/^key = .*/key = tls\\/{site.f
         return text + "rm -r $w\n"
 
     def by_python(self) -> str:
-        """Another way: RSA keys, issuers found by trying, chains in new files, random serials."""
+        """Another way: other keys, issuers found by trying, chains in new files, random serials."""
         return (
             BY_PYTHON.replace("@FOLDER@", self.world.folder)
             .replace("@TRUST@", self.world.trust)
@@ -621,7 +631,8 @@ import configparser, glob, os, secrets, ssl, subprocess, tempfile, time
 def run(*call):
     return subprocess.run(call, check=True, capture_output=True, text=True).stdout
 work = tempfile.mkdtemp()
-open(work + "/ca.cnf", "w").write('''@CNF@'''.replace("= index", f"= {work}/index").replace("= new", f"= {work}").replace("= serial", f"= {work}/serial"))
+open(work + "/ca.cnf", "w").write('''@CNF@'''.replace("= index", f"= {work}/index")
+                                  .replace("= new", f"= {work}").replace("= serial", f"= {work}/serial"))
 open(work + "/index", "w")
 start, end = "@START@", "@END@"
 def seconds(day):
@@ -636,7 +647,7 @@ for section in config.sections():
     site = config[section]
     names = [site["name"], *site["aliases"].split()]
     stem = "tls/new-" + section.split()[1]
-    run("openssl", "genrsa", "-out", stem + ".key", "2048")
+    run("openssl", "ecparam", "-name", "secp384r1", "-genkey", "-noout", "-out", stem + ".key")
     run("openssl", "req", "-new", "-key", stem + ".key", "-subj", "/CN=" + names[0], "-config", work + "/ca.cnf", "-out", work + "/csr")
     open(work + "/ext", "w").write("basicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\nauthorityKeyIdentifier=keyid\nsubjectAltName="
                                    + ",".join("DNS:" + n for n in names) + ",IP:127.0.0.1\n")
@@ -647,10 +658,12 @@ for section in config.sections():
         if not key or span[0] > seconds(start) or span[1] < seconds(end):
             continue
         open(work + "/serial", "w").write("71" + secrets.token_hex(7) + "\n")
-        run("openssl", "ca", "-batch", "-notext", "-config", work + "/ca.cnf", "-cert", issuer, "-keyfile", key, "-in", work + "/csr", "-startdate",
-            start.replace("-", "") + "000000Z", "-enddate", end.replace("-", "") + "000000Z", "-extfile", work + "/ext", "-out", stem + ".pem")
-        good = subprocess.run(["openssl", "verify", "-attime", str(seconds(start) + 86400), "-CAfile", "@TRUST@/root.crt", "-untrusted", issuer, "-purpose",
-                               "sslserver", stem + ".pem"], capture_output=True).returncode == 0
+        run("openssl", "ca", "-batch", "-notext", "-config", work + "/ca.cnf", "-cert", issuer, "-keyfile", key, "-in", work + "/csr",
+            "-startdate", start.replace("-", "") + "000000Z", "-enddate", end.replace("-", "") + "000000Z", "-extfile", work + "/ext",
+            "-out", stem + ".pem")
+        check = ["openssl", "verify", "-attime", str(seconds(start) + 86400), "-CAfile", "@TRUST@/root.crt"]
+        check += ["-untrusted", issuer, "-purpose", "sslserver", stem + ".pem"]
+        good = subprocess.run(check, capture_output=True).returncode == 0
         if good:
             break
     serial = run("openssl", "x509", "-in", stem + ".pem", "-noout", "-serial").strip().split("=")[1]

@@ -87,8 +87,8 @@ RULES = {
         "first. Skip # lines and empty lines.",
     ),
     "known": (
-        "{known} is CSV with a header (name, password), quoted where needed, UTF-8; passwords count to the last "
-        "blank, and a name may come several times with different passwords, "
+        "{known} is CSV with a header (name, password), quoted where needed, UTF-8; blanks are part of "
+        "passwords, and a name may come several times with different passwords, "
         "one of which suffices.",
         "In {known}, a UTF-8 CSV file with the columns name and password, blanks at either end of a password belong "
         "to it. A name may have several rows; the account "

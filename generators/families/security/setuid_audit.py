@@ -114,18 +114,18 @@ RULES = {
 }  # fmt: skip
 HARD_RULES = {
     "globs": (
-        "PATH of an {allow} line may contain *, any run of characters except a slash; if several {allow} lines fit "
+        "PATH in lines with {allow} may contain *, any run of characters except a slash; if several of these lines fit "
         "an entry the last one counts.",
-        "An asterisk in the PATH of an {allow} line stands for zero or more characters other than '/'. The last "
+        "An asterisk in the PATH of a line with {allow} stands for zero or more characters other than '/'. The last "
         "fitting {allow} line decides.",
         "In {allow} lines * matches within one path component (also the empty string). Later fitting lines override "
         "earlier ones.",
     ),
     "until": (
-        "An {allow} line with 'until DATE' is valid up to and including that date, afterwards it is as if it were "
+        "A line of {allow} with 'until DATE' is valid up to and including that date, afterwards it is as if it were "
         "not there. Today is {today}.",
         "Take {today} as today. {allow} lines ending in 'until DATE' count through that day and are void later.",
-        "The audit date is {today}: an {allow} line whose 'until DATE' lies before it does not exist, one of the "
+        "The audit date is {today}: a line of {allow} whose 'until DATE' lies before it does not exist, one of the "
         "same day does.",
     ),
 }  # fmt: skip
@@ -253,9 +253,9 @@ class Image:
         entry = self.entries[path]
         found = None
         for line in self.lines:
-            pattern = re.escape(line.path).replace(r"\*", "[^/]*")
-            if (not line.until or line.until >= TODAY) and re.fullmatch(pattern, path):
-                found = line.mode
+            if not line.until or line.until >= TODAY:
+                star = "*" in line.path and re.fullmatch(re.escape(line.path).replace(r"\*", "[^/]*"), path)
+                found = line.mode if star or line.path == path else found
         if found is not None:
             return found
         return entry.mode & ~(0o7002 if entry.kind == "f" else 0o5002)

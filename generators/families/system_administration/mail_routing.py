@@ -295,15 +295,15 @@ my %box = map { ($_ => 1) } table($t[2]); for (table($t[3])) { my ($p, $h) = spl
 sub hop { my $d = shift; return $route{$d} if $route{$d}; my $rest = $d;
   while ($rest =~ s/^[^.]*\././) { return $route{$rest} if $route{$rest}; $rest =~ s/^\.// } $route{"*"} }
 sub where { my ($addr, @way) = @_; my ($u, $d) = split /\@/, $addr; $d =~ s/\.$//; $d = $other{$d} if $other{$d};
-  my ($b, $tag) = $u =~ /^(.[^+]*)\+(.*)$/ ? ($1, $2) : ($u, ""); my $full = $tag eq "" ? $b : "$b+$tag";
+  my ($base, $tag) = $u =~ /^(.[^+]*)\+(.*)$/ ? ($1, $2) : ($u, ""); my $full = $tag eq "" ? $base : "$base+$tag";
   if (!$local{$d}) { my $h = hop($d); return $h ? "$smtp:$h:$full\@$d" : "$fail:no-route:$full\@$d" }
-  my $name = "$b\@$d"; my $mail = $box{$name} ? "$box:$name" . ($tag eq "" ? "" : ":$tag") : "";
+  my $name = "$base\@$d"; my $mail = $box{$name} ? "$box:$name" . ($tag eq "" ? "" : ":$tag") : "";
   if (grep { $_ eq $name } @way) { return "$fail:loop:$name" if $way[-1] ne $name; return $mail || "$fail:unknown:$name" }
   return "$fail:deep:$name" if @way > $max; my ($to, $carry);
   if ($tag ne "" and $alias{"$full\@$d"}) { $to = $alias{"$full\@$d"} } elsif ($alias{$name}) { ($to, $carry) = ($alias{$name}, 1) }
-  elsif ($tag ne "" and $alias{$full}) { $to = $alias{$full} } elsif ($alias{$b}) { ($to, $carry) = ($alias{$b}, 1) }
+  elsif ($tag ne "" and $alias{$full}) { $to = $alias{$full} } elsif ($alias{$base}) { ($to, $carry) = ($alias{$base}, 1) }
   elsif ($max < 99) { for my $k (sort { length $b <=> length $a or $a cmp $b } grep { /\*.*\@\Q$d\E$/ } keys %alias) {
-    my ($l, $r) = $k =~ /^(.*)\*(.*)\@/; next unless $b =~ /^\Q$l\E(.+)\Q$r\E$/; my $x = $1;
+    my ($l, $r) = $k =~ /^(.*)\*(.*)\@/; next unless $base =~ /^\Q$l\E(.+)\Q$r\E$/; my $x = $1;
     $to = [map { my $y = $_; $y =~ s/\$1/$x/g; $y } @{$alias{$k}}]; $carry = 1; last } }
   if (!$to) { return $mail if $mail; $to = $alias{"\@$d"} or return "$fail:unknown:$name" }
   my @r; for my $x (map { /^:include:(.*)/ ? table("lists/$1") : $_ } @$to) {
@@ -338,6 +338,7 @@ class Resolver:
     smtp: str
     fail: str
     depth: int  # 0: neither depth nor wildcards
+    starred: tuple[str, ...] = ()  # the keys of wildcard aliases
 
     def line(self, given: str) -> str:
         """The result column for an address as given."""
@@ -348,7 +349,7 @@ class Resolver:
     def results(self, address: str, way: tuple[str, ...]) -> list[str]:
         """The results of one address that was reached through some names."""
         tables = self.tables
-        user, _, domain = address.partition("@")
+        user, _, domain = address.lower().partition("@")
         domain = tables.renamed.get(domain.removesuffix("."), domain.removesuffix("."))
         base, tag = split_tag(user)
         tagged = f"{base}+{tag}" if tag else base
@@ -391,10 +392,10 @@ class Resolver:
     def wildcard(self, user: str, domain: str) -> tuple[str, list[str]]:
         """The wildcard alias that fits best, and its targets."""
         fits: list[tuple[int, str, str]] = []
-        for key in self.tables.aliases:
-            head, star, tail = key.partition("@")[0].partition("*")
+        for key in self.starred:
+            head, _, tail = key.partition("@")[0].partition("*")
             long = len(user) > len(head) + len(tail)
-            if star and key.endswith(f"@{domain}") and long and user.startswith(head) and user.endswith(tail):
+            if key.endswith(f"@{domain}") and long and user.startswith(head) and user.endswith(tail):
                 fits.append((-len(key), key, user[len(head) : len(user) - len(tail)]))
         if not fits:
             return "", []
@@ -434,6 +435,7 @@ def draw_tables(draw: Draw, world: World, hard: bool) -> Tables:
         f"@{a}": ["office", "+odd+x"],
         f"@{b}": ["nobody"],
         "ghost": ["ghost"],
+        "all": ["office", "desk"],
         "lead": ["ring1", "office", f"Sam@{c}"],
         "info": [f"info@{b}", "info+web@partner.test"],
     }
@@ -521,6 +523,8 @@ def draw_addresses(draw: Draw, world: World, hard: bool) -> dict[str, list[str]]
             f"ring1@{a}",
             f"ring3@{b}",
             f"lead@{a}",
+            f"all@{b}",
+            f"all@{a}",
             f"lead+k@{b}",
             f"ghost@{a}",
             f"office@{b}",
@@ -590,7 +594,7 @@ def draft(draw: Draw) -> Draft:
     groups: list[dict[str, object]] = []
     for _ in range(3):
         tables = draw_tables(draw, world, hard)
-        resolver = Resolver(tables, box, smtp, fail, depth)
+        resolver = Resolver(tables, box, smtp, fail, depth, tuple(key for key in tables.aliases if "*" in key))
         addresses = draw_addresses(draw, world, hard)
         cases = {
             kind: [[address, resolver.line(address)] for address in draw.shuffled(some)]
@@ -635,8 +639,8 @@ def draft(draw: Draw) -> Draft:
                 (
                     "user_first",
                     "prefers the bare user",
-                    "(name, True), (full, not tag), (base, True)",
-                    "(full, not tag), (base, True), (name, True)",
+                    '((f"{full}@{domain}", not tag), (name, True), (full, not tag), (base, True))',
+                    '((full, not tag), (base, True), (f"{full}@{domain}", not tag), (name, True))',
                     goals[:1],
                 ),
                 (
