@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
@@ -139,27 +139,32 @@ To do:
 
 SENTENCES: dict[str, tuple[str, str, str]] = {
     "program": (
-        "Write the executable {program}: its only argument is the path of a file, and for an acceptable one it prints "
-        "the JSON object of the "
-        "layout description on standard output and exits with 0.",
-        "{program} shall be an executable that takes the path of one file, prints what the layout description calls "
-        "its JSON form to standard "
-        "output and ends with exit status 0 if the file is acceptable.",
-        "What I need is an executable {program}, called with the path of a file; for a good file it puts the JSON "
-        "described in the layout on "
-        "standard output, exit status 0.",
+        "Write the executable {program}: its arguments are the paths of one or more files, and for each of them, in "
+        "this order, it prints one line "
+        "on standard output, a JSON object with status (0 if the file is acceptable) and document, the JSON form that "
+        "the layout describes.",
+        "{program} shall be an executable that takes one path or several and prints a line for each, in the same "
+        "order: a JSON object whose status "
+        "is 0 for an acceptable file and whose document is what the layout description calls its JSON form.",
+        "What I need is an executable {program}, called with any number of paths (at least one); per path it puts one "
+        "line of JSON on standard "
+        "output, in order, an object of status, 0 for a good file, and document, the JSON described in the layout.",
     ),
     "reject": (
-        "A file that breaks a rule is rejected as a whole, with nothing on standard output and the exit status of the "
-        "first class of rules it "
-        "breaks: {form} form, {sequence} sequence, {field} field, {total} total.",
-        "Reject any other file completely: standard output stays empty and the exit status tells the first class in "
-        "this order in which something "
-        "is wrong, {form} for form, {sequence} for sequence, {field} for field, {total} for total.",
-        "Bad files produce no standard output at all, only an exit status by class of mistake; classes are checked "
-        "over the whole file one after "
-        "the other, form ({form}), sequence ({sequence}), field ({field}), total ({total}), and the first with a "
-        "mistake counts.",
+        "A file that breaks a rule is rejected as a whole: its document is null and its status that of the first "
+        "class of rules it breaks: {form} "
+        "form, {sequence} sequence, {field} field, {total} total.",
+        "Reject any other file completely, document null; status tells the first class in this order in which "
+        "something is wrong, {form} for form, "
+        "{sequence} for sequence, {field} for field, {total} for total.",
+        "Bad files have null as document and a status by class of mistake; classes are checked over the whole file "
+        "one after the other, form "
+        "({form}), sequence ({sequence}), field ({field}), total ({total}), and the first with a mistake counts.",
+    ),
+    "exit": (
+        "The exit status is the status of the first rejected file, 0 if all were acceptable.",
+        "Exit with the status of the first file that was rejected, or 0 if none was.",
+        "The program itself ends with the first status other than 0 among them, otherwise with 0.",
     ),
     "keep": (
         "The samples and the layout are not changed.",
@@ -231,28 +236,37 @@ import tempfile
 from pathlib import Path
 
 
-def convert(content):
-    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
-        file.write(content.encode())
-        file.flush()
-        done = subprocess.run([TRUTH["program"], file.name], capture_output=True, timeout=15, cwd="/")
-    return done.returncode, done.stdout.decode()
+def convert(contents):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, content in enumerate(contents):
+            path = Path(folder, f"{number}.txt")
+            path.write_bytes(content.encode())
+            paths.append(str(path))
+        done = subprocess.run([TRUTH["program"], *paths], capture_output=True, timeout=20, cwd="/")
+    results = [json.loads(line) for line in done.stdout.decode().splitlines() if line.strip()]
+    assert len(results) == len(contents), f"{len(results)} lines for {len(contents)} files"
+    return done.returncode, results
 
 
 def test_accepted():
-    for number, case in enumerate(json.loads(TRUTH["cases"])):
-        if case["status"] == 0:
-            status, output = convert(case["file"])
-            assert status == 0, f"file {number}: exit status {status}"
-            assert json.loads(output) == case["json"], f"file {number}: JSON differs"
+    cases = [case for case in json.loads(TRUTH["cases"]) if case["status"] == 0]
+    status, results = convert([case["file"] for case in cases])
+    for number, (case, got) in enumerate(zip(cases, results)):
+        assert got["status"] == 0, f"file {number}: status {got['status']}"
+        assert got["document"] == case["json"], f"file {number}: document differs"
+    assert status == 0, f"exit status {status}"
 
 
 def test_rejected():
-    for number, case in enumerate(json.loads(TRUTH["cases"])):
-        if case["status"]:
-            status, output = convert(case["file"])
-            assert status == case["status"], f"file {number}: exit status {status}"
-            assert not output.strip(), f"file {number}: output for a rejected file"
+    cases = json.loads(TRUTH["cases"])
+    status, results = convert([case["file"] for case in cases])
+    for number, (case, got) in enumerate(zip(cases, results)):
+        assert got["status"] == case["status"], f"file {number}: status {got['status']}"
+        assert (got["document"] is None) == (case["status"] != 0), f"file {number}: document"
+    assert status == next(case["status"] for case in cases if case["status"]), f"exit status {status}"
+    for case in cases[-3:]:
+        assert convert([case["file"]])[0] == case["status"]
 
 
 def test_samples_unchanged():
@@ -276,87 +290,99 @@ H, G, D, X, E, T = L["codes"]
 W = L["words"]
 HARD, SIGNS = L["hard"], {c: (i, 1) for i, c in enumerate("{ABCDEFGHI")} | {c: (i, -1) for i, c in enumerate("}JKLMNOPQR")}
 DECIMALS = {"EUR": 2, "USD": 2, "JPY": 0, "KWD": 3}
+class Rejected(Exception):
+    pass
 def reject(name):
-    sys.exit(L["status"][name])
-lines = open(sys.argv[1], newline="", encoding="latin-1").read().split("\n")
-if lines[-1] == "":
-    lines.pop()
-lines = [line[:-1] if line.endswith("\r") else line for line in lines]
-if not lines or any(len(line) != L["width"] for line in lines):
-    reject("form")
-order = "".join({H: "H", G: "G", D: "D", X: "X", E: "E", T: "T"}.get(line[:2], "?") for line in lines)
-if not re.fullmatch("H(G(DX*)*E)*T" if HARD else "HD*T", order):
-    reject("sequence")
-def signed(raw):
-    digit, sign = SIGNS.get(raw[-1], (raw[-1], 1))
-    text = raw[:-1] + str(digit)
-    if not re.fullmatch("[0-9]+", text):
-        reject("field")
-    return sign * int(text)
-def parse(line):
-    rest, out = list(line[2:]), {}
-    for name, start, end, kind in L["records"][line[:2]]:
-        raw = line[start - 1:end]
-        rest[start - 3:end - 2] = " " * (end - start + 1)
-        if kind == "id":
-            value = raw.rstrip(" ")
-            if not value or raw[0] == " ":
-                reject("field")
-        elif kind == "text":
-            value = raw
-        elif kind == "signed":
-            value = signed(raw)
-        else:
-            if not re.fullmatch("[0-9]+", raw):
-                reject("field")
-            value = int(raw)
-            if kind == "date":
-                try:
-                    value = date(int(raw[:4]), int(raw[4:6]), int(raw[6:])).isoformat()
-                except ValueError:
+    raise Rejected(name)
+def convert(path):
+    lines = open(path, newline="", encoding="latin-1").read().split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    lines = [line[:-1] if line.endswith("\r") else line for line in lines]
+    if not lines or any(len(line) != L["width"] for line in lines):
+        reject("form")
+    order = "".join({H: "H", G: "G", D: "D", X: "X", E: "E", T: "T"}.get(line[:2], "?") for line in lines)
+    if not re.fullmatch("H(G(DX*)*E)*T" if HARD else "HD*T", order):
+        reject("sequence")
+    def signed(raw):
+        digit, sign = SIGNS.get(raw[-1], (raw[-1], 1))
+        text = raw[:-1] + str(digit)
+        if not re.fullmatch("[0-9]+", text):
+            reject("field")
+        return sign * int(text)
+    def parse(line):
+        rest, out = list(line[2:]), {}
+        for name, start, end, kind in L["records"][line[:2]]:
+            raw = line[start - 1:end]
+            rest[start - 3:end - 2] = " " * (end - start + 1)
+            if kind == "id":
+                value = raw.rstrip(" ")
+                if not value or raw[0] == " ":
                     reject("field")
-        out[name] = value
-    if "".join(rest).strip(" "):
-        reject("field")
-    if out.get("currency", "EUR") not in DECIMALS:
-        reject("field")
-    return out
-records = [(kind, parse(line)) for kind, line in zip(order, lines)]
-def money(value, currency):
-    if not HARD:
-        return value
-    places = DECIMALS[currency]
-    text = str(abs(value)).rjust(places + 1, "0")
-    return ("-" if value < 0 else "") + (text[:-places] + "." + text[-places:] if places else text)
-head = records[0][1]
-result = {W[name]: head[name] for name in ("sender", "number", "created")}
-groups, group, total, check, bad = [], {"items": [], "currency": "EUR"}, 0, 0, False
-for kind, r in records:
-    if kind == "G":
-        group = {"account": r["account"], "currency": r["currency"], "items": []}
-    elif kind == "D":
-        group["items"].append(r)
-        check += r["quantity"]
-    elif kind == "X":
-        group["items"][-1]["text"] += r["text"]
-    elif kind == "E" or (kind == "T" and not HARD):
-        amount = sum(d["amount"] for d in group["items"])
-        bad |= r["count"] != len(group["items"]) or r["total"] != amount
-        total += r["total"]
-        items = [{W[n]: d["text"].rstrip(" ") if n == "text" else money(d[n], group["currency"]) if n == "amount" else d[n]
-                  for n in ("ref", "day", "amount", "quantity", "text")} for d in group["items"]]
-        if HARD:
-            groups.append({W["account"]: group["account"], "currency": group["currency"],
-                           "total": money(amount, group["currency"]), W["items"]: items})
-last = records[-1][1]
-if HARD:
-    bad |= last["count"] != len(records) or last["total"] != total
-    result[W["groups"]] = groups
-else:
-    result[W["items"]] = items
-if bad or last["check"] != check % 10000:
-    reject("total")
-print(json.dumps(result))
+            elif kind == "text":
+                value = raw
+            elif kind == "signed":
+                value = signed(raw)
+            else:
+                if not re.fullmatch("[0-9]+", raw):
+                    reject("field")
+                value = int(raw)
+                if kind == "date":
+                    try:
+                        value = date(int(raw[:4]), int(raw[4:6]), int(raw[6:])).isoformat()
+                    except ValueError:
+                        reject("field")
+            out[name] = value
+        if "".join(rest).strip(" "):
+            reject("field")
+        if out.get("currency", "EUR") not in DECIMALS:
+            reject("field")
+        return out
+    records = [(kind, parse(line)) for kind, line in zip(order, lines)]
+    def money(value, currency):
+        if not HARD:
+            return value
+        places = DECIMALS[currency]
+        text = str(abs(value)).rjust(places + 1, "0")
+        return ("-" if value < 0 else "") + (text[:-places] + "." + text[-places:] if places else text)
+    head = records[0][1]
+    result = {W[name]: head[name] for name in ("sender", "number", "created")}
+    groups, group, total, check, bad = [], {"items": [], "currency": "EUR"}, 0, 0, False
+    for kind, r in records:
+        if kind == "G":
+            group = {"account": r["account"], "currency": r["currency"], "items": []}
+        elif kind == "D":
+            group["items"].append(r)
+            check += r["quantity"]
+        elif kind == "X":
+            group["items"][-1]["text"] += r["text"]
+        elif kind == "E" or (kind == "T" and not HARD):
+            amount = sum(d["amount"] for d in group["items"])
+            bad |= r["count"] != len(group["items"]) or r["total"] != amount
+            total += r["total"]
+            items = [{W[n]: d["text"].rstrip(" ") if n == "text" else money(d[n], group["currency"]) if n == "amount" else d[n]
+                      for n in ("ref", "day", "amount", "quantity", "text")} for d in group["items"]]
+            if HARD:
+                groups.append({W["account"]: group["account"], "currency": group["currency"],
+                               "total": money(amount, group["currency"]), W["items"]: items})
+    last = records[-1][1]
+    if HARD:
+        bad |= last["count"] != len(records) or last["total"] != total
+        result[W["groups"]] = groups
+    else:
+        result[W["items"]] = items
+    if bad or last["check"] != check % 10000:
+        reject("total")
+    return result
+exit_status = 0
+for path in sys.argv[1:]:
+    try:
+        document, status = convert(path), 0
+    except Rejected as reason:
+        document, status = None, L["status"][str(reason)]
+    exit_status = exit_status or status
+    print(json.dumps({"status": status, "document": document}))
+sys.exit(exit_status)
 """
 
 PERL = r"""#!/usr/bin/perl
@@ -364,13 +390,7 @@ use strict; use warnings; use JSON::PP; use Time::Local qw(timegm_modern);
 my $L = decode_json('@SPEC@'); my %W = %{$L->{words}}; my $hard = $L->{hard};
 my %letter; @letter{@{$L->{codes}}} = qw(H G D X E T);
 my %places = (EUR => 2, USD => 2, JPY => 0, KWD => 3);
-sub reject { exit $L->{status}{$_[0]} }
-open(my $f, "<:raw", $ARGV[0]) or die; local $/; my $all = <$f>; $all = "" unless defined $all;
-my @lines = split /\n/, $all, -1; pop @lines if @lines && $lines[-1] eq "";
-s/\r$// for @lines;
-reject("form") if !@lines || grep { length != $L->{width} } @lines;
-my $order = join "", map { $letter{substr($_, 0, 2)} || "?" } @lines;
-reject("sequence") unless $hard ? $order =~ /^H(G(DX*)*E)*T$/ : $order =~ /^HD*T$/;
+sub reject { die "$_[0]\n" }
 sub field {
     my ($raw, $kind) = @_;
     if ($kind eq "text") { return $raw }
@@ -388,6 +408,27 @@ sub field {
     reject("field") unless $d[0] > 0 && eval { timegm_modern(0, 0, 0, $d[2], $d[1] - 1, $d[0]); 1 };
     return join "-", @d;
 }
+sub money {
+    my ($v, $c) = @_; return $v unless $hard;
+    my $p = $places{$c}; my $t = abs $v; return $v < 0 ? "-$t" : "$t" unless $p;
+    $t = sprintf("%0*d", $p + 1, $t); substr($t, -$p, 0) = "."; return $v < 0 ? "-$t" : $t;
+}
+sub shown {
+    my ($c, @items) = @_; my @out;
+    for my $d (@items) {
+        (my $t = $d->{text}) =~ s/ +$//;
+        push @out, {$W{ref} => $d->{ref}, $W{day} => $d->{day}, $W{quantity} => $d->{quantity}, $W{text} => $t,
+            $W{amount} => money($d->{amount}, $c)};
+    }
+    return \@out;
+}
+sub convert {
+    open(my $f, "<:raw", $_[0]) or die; local $/; my $all = <$f>; $all = "" unless defined $all;
+my @lines = split /\n/, $all, -1; pop @lines if @lines && $lines[-1] eq "";
+s/\r$// for @lines;
+reject("form") if !@lines || grep { length != $L->{width} } @lines;
+my $order = join "", map { $letter{substr($_, 0, 2)} || "?" } @lines;
+reject("sequence") unless $hard ? $order =~ /^H(G(DX*)*E)*T$/ : $order =~ /^HD*T$/;
 my @records;
 for my $line (@lines) {
     my %r = (k => $letter{substr($line, 0, 2)}); my $rest = $line; substr($rest, 0, 2) = "  ";
@@ -398,11 +439,6 @@ for my $line (@lines) {
     }
     reject("field") if $rest =~ /[^ ]/ || (exists $r{currency} && !exists $places{$r{currency}});
     push @records, \%r;
-}
-sub money {
-    my ($v, $c) = @_; return $v unless $hard;
-    my $p = $places{$c}; my $t = abs $v; return $v < 0 ? "-$t" : "$t" unless $p;
-    $t = sprintf("%0*d", $p + 1, $t); substr($t, -$p, 0) = "."; return $v < 0 ? "-$t" : $t;
 }
 my ($bad, $check, $sum, $count, $total, @items, @groups, $g) = (0, 0, 0, 0, 0);
 for my $r (@records) {
@@ -415,24 +451,24 @@ for my $r (@records) {
         $total += $r->{total};
         next unless $hard;
         push @groups, {$W{account} => $g->{account}, currency => $g->{currency}, total => money($sum, $g->{currency}),
-            $W{items} => shown($g->{currency})};
+            $W{items} => shown($g->{currency}, @items)};
     }
-}
-sub shown {
-    my $c = shift; my @out;
-    for my $d (@items) {
-        (my $t = $d->{text}) =~ s/ +$//;
-        push @out, {$W{ref} => $d->{ref}, $W{day} => $d->{day}, $W{quantity} => $d->{quantity}, $W{text} => $t,
-            $W{amount} => money($d->{amount}, $c)};
-    }
-    return \@out;
 }
 my $last = $records[-1];
 $bad = 1 if $last->{check} != $check % 10000 || ($hard && ($last->{count} != @records || $last->{total} != $total));
 reject("total") if $bad;
 my %out = map { $W{$_} => $records[0]{$_} } qw(sender number created);
-if ($hard) { $out{$W{groups}} = \@groups } else { $out{$W{items}} = shown("") }
-print encode_json(\%out), "\n";
+if ($hard) { $out{$W{groups}} = \@groups } else { $out{$W{items}} = shown("", @items) }
+return \%out;
+}
+my $exit = 0;
+for my $path (@ARGV) {
+    my $doc = eval { convert($path) }; my $status = 0;
+    if (!$doc) { chomp(my $why = $@); $status = $L->{status}{$why} }
+    $exit ||= $status;
+    print encode_json({status => $status, document => $doc}), "\n";
+}
+exit $exit;
 """
 
 Spec = dict[str, list[tuple[str, int, int, str]]]
@@ -711,7 +747,7 @@ def draft(draw: Draw) -> Draft:
     form = draw_format(draw, place, hard)
     numbers = sorted(draw.sample(range(3, 60), 4))
     status: dict[str, int] = dict(zip(("form", "sequence", "field", "total"), numbers, strict=True))
-    cases: list[dict[str, object]] = []
+    cases: list[Mapping[str, object]] = []
     for number in range(8):
         exchange = draw_exchange(draw, hard, number)
         text = ("\r\n" if number == 2 else "\n").join(form.lines(exchange)) + ("" if number in (1, 4) else "\n")
@@ -803,6 +839,7 @@ def draft(draw: Draw) -> Draft:
         requirements=[
             (said["program"], both[:1]),
             (said["reject"], both[1:]),
+            (said["exit"], both),
             (said["keep"], ["test_samples_unchanged"]),
         ],
         knobs={"width": form.width, "groups": hard, "accepted": 8, "rejected": len(cases) - 8, "wording": wording},

@@ -52,13 +52,55 @@ SPECIFICATION = """Reconciliation procedure of {firm}
 3. Result. {output}
 """
 
+CHAT = """{persona} at {firm}: quick one before the auditors arrive. Two extracts in {folder}, statement.csv from the bank and
+books.csv from us. Audit hashes both, so they stay byte for byte what they are. How we pair them: {rules}
+What I need back: {output}
+"""
+RUNBOOK = """Runbook {ticket} ({firm}): when the nightly {line} matching has not run
+
+Precondition: {folder}/statement.csv and {folder}/books.csv have arrived. Both are read only for this procedure.
+Procedure: {rules}
+Outcome: {output}
+"""
+
 SETTINGS = (
     World("retail_bank", "treasury accountant", "month-end close", "email", "/srv/close", "bank line", "entry", EMAIL),
     World("card_payouts", "payments engineer", "payout control", "ticket", "/data/payouts", "payout", "sale", TICKET),
     World("tuition", "bursar", "tuition fees", "note", "/home/bursar/fees", "transfer", "invoice", NOTE),
-    World("freight", "controller", "freight billing", "specification", "/opt/freight", "remittance", "waybill", SPECIFICATION),
-    World("clinic", "practice manager", "insurer settlements", "email", "/var/lib/claims", "settlement", "claim", EMAIL),
-    World("energy", "billing analyst", "meter billing", "specification", "/srv/meter", "direct debit", "bill", SPECIFICATION),
+    World(
+        "freight",
+        "controller",
+        "freight billing",
+        "specification",
+        "/opt/freight",
+        "remittance",
+        "waybill",
+        SPECIFICATION,
+    ),
+    World(
+        "clinic", "practice manager", "insurer settlements", "email", "/var/lib/claims", "settlement", "claim", EMAIL
+    ),
+    World(
+        "energy",
+        "billing analyst",
+        "meter billing",
+        "specification",
+        "/srv/meter",
+        "direct debit",
+        "bill",
+        SPECIFICATION,
+    ),
+    World("auction", "auction clerk", "buyer settlements", "chat", "/srv/hammer/settle", "wire", "lot", CHAT),
+    World(
+        "ferry",
+        "revenue officer",
+        "agency sales",
+        "runbook",
+        "/var/spool/revenue",
+        "card batch",
+        "ticket sale",
+        RUNBOOK,
+    ),
 )
 
 TESTS = """
@@ -233,7 +275,12 @@ def draft(draw: Draw) -> Draft:
                 python_script(world.folder, exponent, window, choice="b[0]"),
                 ["test_matches"],
             ),
-            Miss("window_off_by_one", "lets a day too many pass", python_script(world.folder, exponent, window + 1), goals[:2]),
+            Miss(
+                "window_off_by_one",
+                "lets a day too many pass",
+                python_script(world.folder, exponent, window + 1),
+                goals[:2],
+            ),
             Miss(
                 "sign_of_difference",
                 "subtracts the wrong way round",
@@ -257,6 +304,8 @@ def untouched_sentence(instruction: str) -> str:
         "They are evidence and must not change.",
         "Inputs stay untouched.",
         "Neither file is modified.",
+        "Audit hashes both, so they stay byte for byte what they are.",
+        "Both are read only for this procedure.",
     )
     return next(text for text in candidates if text in instruction)
 
@@ -285,7 +334,9 @@ def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def python_script(folder: str, exponent: int, window: int, choice: str = "min(b, key=lambda e: (e[0], e[1]))", sign: str = "") -> str:
+def python_script(
+    folder: str, exponent: int, window: int, choice: str = "min(b, key=lambda e: (e[0], e[1]))", sign: str = ""
+) -> str:
     """The reference solution, or a variation of it."""
     return f"""cd {folder} && python3 - <<'PY'
 import csv, json

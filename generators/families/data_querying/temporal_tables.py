@@ -517,10 +517,7 @@ def local(draw: Draw, minute: int | None, hard: bool) -> str:
         return utc(minute, False)
     offset = draw.pick((0, 60, 120, -300, 330))
     moment = EPOCH + timedelta(minutes=minute + offset)
-    return (
-        moment.isoformat()
-        + f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
-    )
+    return moment.isoformat() + f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
 
 
 def laid_out(voice: Voice, lines: list[str]) -> str:

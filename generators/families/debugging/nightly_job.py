@@ -356,7 +356,7 @@ def text():
 def with_files(files, action):
     """Do something while other files are in the spool."""
     away = SPOOL + ".away"
-    os.rename(SPOOL, away)
+    shutil.move(SPOOL, away)
     try:
         os.mkdir(SPOOL)
         for name, content in files.items():
@@ -365,7 +365,7 @@ def with_files(files, action):
         return action()
     finally:
         shutil.rmtree(SPOOL)
-        os.rename(away, SPOOL)
+        shutil.move(away, SPOOL)
 
 
 def test_night_run():

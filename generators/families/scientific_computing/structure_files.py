@@ -392,12 +392,12 @@ def draw_chain(draw: Draw, chain: str, origin: tuple[int, int, int], length: int
         if place == 5 and deep:
             residue, record = "MSE", "HETATM"
         for name in ("N", "CA", "C", "O") if residue == "GLY" else ("N", "CA", "C", "O", "CB"):
-            spot = (
-                (x, y, z)
-                if name == "CA"
-                else (x + draw.between(-1100, 1100), y + draw.between(-1100, 1100), z + draw.between(-900, 900))
-            )
-            b = draw.between(800, 6000)
+            mixed = draw.rng.randrange(2201 * 2201 * 1801 * 5201)  # one draw instead of four
+            mixed, b = divmod(mixed, 5201)
+            mixed, dz = divmod(mixed, 1801)
+            dx, dy = divmod(mixed, 2201)
+            b += 800
+            spot = (x, y, z) if name == "CA" else (x + dx - 1100, y + dy - 1100, z + dz - 900)
             if place == 1 or (place == 7 and name in ("CA", "O")):
                 occupancies = (50, 50) if place == 7 and name == "O" else draw.pick(((35, 65), (30, 70), (40, 60)))
                 # file order is not the order of the letters
@@ -487,18 +487,28 @@ def measure(
     return rows, contacts
 
 
+def swollen(atom: Atom, percent: int) -> Atom:
+    """The atom in another model: the whole structure is larger by this, and warmer."""
+    x, y, z = atom.place
+    place = (x + x * percent // 100, y + y * percent // 100, z + z * percent // 100)
+    return Atom(
+        atom.record, atom.name, atom.alternate, atom.residue, atom.chain, atom.number, atom.insertion, place, atom.occupancy,
+        atom.b + 150 * percent,
+    )  # fmt: skip
+
+
 def structure(draw: Draw, number: int, limit: int, deep: bool) -> tuple[str, list[Atom]]:
     """A file and the atoms of the model that counts in it."""
     length = draw.by_difficulty(easy=8, medium=9)
     letters = draw.sample("ABCDEHLXY", draw.between(2, 3))
     origin = (-draw.between(100_000, 140_000), -draw.between(100_000, 130_000), draw.between(-90_000, 90_000))
-    models: list[list[Atom]] = []
-    for _ in range(1 if number % 3 == 0 else draw.between(2, 3)):
-        atoms: list[Atom] = []
-        for place, letter in enumerate(letters):
-            start = (origin[0] + place * 2500, origin[1] - place * 3900, origin[2] + place * 700)
-            atoms += draw_chain(draw, letter, start, length, limit, deep)
-        models.append(atoms)
+    atoms: list[Atom] = []
+    for place, letter in enumerate(letters):
+        start = (origin[0] + place * 2500, origin[1] - place * 3900, origin[2] + place * 700)
+        atoms += draw_chain(draw, letter, start, length, limit, deep)
+    models = [atoms]
+    for number_of_model in range(1, 1 if number % 3 == 0 else draw.between(2, 3)):
+        models.append([swollen(atom, number_of_model) for atom in atoms])
     text = f"HEADER    STRUCTURE {number + 1}\n"
     chosen = 0
     if deep and len(models) > 1 and number == 1:
@@ -515,7 +525,7 @@ def draft(draw: Draw) -> Draft:
     world = draw.setting(SETTINGS)
     deep = draw.difficulty is not Difficulty.EASY
     limit, reach = draw.between(4100, 4400), draw.between(3600, 4600)
-    count = draw.by_difficulty(easy=3, medium=4)
+    count = 3
     names = [f"{word}{draw.between(1, 99)}.{world.ending}" for word in sorted(draw.sample(HOST_WORDS, count))]
     files: dict[str, str] = {}
     chains: list[list[object]] = []

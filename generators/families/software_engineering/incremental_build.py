@@ -355,7 +355,7 @@ def sentences(world: World, wording: int, result: str) -> dict[str, str]:
             "follow": "It has to stay that way when somebody adds include lines to sources or headers without touching "
                       "the Makefile.",
             "keep": "Only the Makefile may change: src, inc, data and tools stay as they are, and so do the names in "
-                    "obj, gen and bin.",
+                    "obj, gen and bin and the order of linking.",
         },
         {
             "state": f"The project {folder} makes {result}; its tools leave a line in trace.log for each file they "
@@ -367,7 +367,7 @@ def sentences(world: World, wording: int, result: str) -> dict[str, str]:
             "follow": "New include lines in any source or header must be noticed by themselves, I do not want to "
                       "maintain lists.",
             "keep": "Please confine yourself to the Makefile; sources, headers, data and tools are shared, and the "
-                    "products keep their places (obj, gen, bin).",
+                    "products keep their places (obj, gen, bin), the link its order.",
         },
         {
             "state": f"{folder}: Makefile for {result}, steps via tools/ (each logs its product in trace.log), gen/ is "

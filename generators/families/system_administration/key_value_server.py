@@ -474,8 +474,14 @@ chmod 755 @P@
 """
 
 KEY, NUMBER, SIGNED = re.compile(r"[A-Za-z0-9_.:-]{1,32}"), re.compile(r"[0-9]{1,9}"), re.compile(r"-?[0-9]{1,18}")
-COUNTS = {"put": (2, 3), "add": (2, 2), "list": (0, 1), "del": (1, 99), "watch": (1, 99)}  # of arguments; others take 1
-COUNTS |= dict.fromkeys(("begin", "commit", "drop", "stop"), (0, 0))
+COUNTS = {
+    "put": (2, 3),
+    "add": (2, 2),
+    "list": (0, 1),
+    "del": (1, 99),
+    "watch": (1, 99),
+    **dict.fromkeys(("begin", "commit", "drop", "stop"), (0, 0)),
+}
 
 
 @dataclass

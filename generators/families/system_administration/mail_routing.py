@@ -592,7 +592,7 @@ def draft(draw: Draw) -> Draft:
         more=MORE.format(depth=depth, fail=fail) if hard else "",
     )
     groups: list[dict[str, object]] = []
-    for _ in range(3):
+    for _ in range(2):
         tables = draw_tables(draw, world, hard)
         resolver = Resolver(tables, box, smtp, fail, depth, tuple(key for key in tables.aliases if "*" in key))
         addresses = draw_addresses(draw, world, hard)
