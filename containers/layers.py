@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Work = Callable[["BubblewrapSandbox"], None]
 _OUTPUT_TAIL = 4000
 _FORMAT = "1"  # changes whenever the same step would give another layer
-_FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 _PACKAGES_ONLY = re.compile(
     r"apt-get update && apt-get install -y --no-install-recommends [a-z0-9.+\- ]+ && rm -rf /var/lib/apt/lists/\*"
 )
@@ -67,7 +66,6 @@ class Progress:
             notes=self.notes,
             seconds=seconds,
             own_layers=self.own_layers,
-            has_faketime=any(os.path.exists(layer + _FAKETIME) for layer in self.layers),
         )
 
 

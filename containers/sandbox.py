@@ -55,7 +55,6 @@ class BuiltImage:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     own_layers: tuple[str, ...] = ()  # those that hold more than distribution packages
-    has_faketime: bool = False
 
 
 class BuildFailure(Exception):
@@ -112,6 +111,7 @@ class StartOptions:
 
     hostname: str = "sandbox"
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    clock_offset: int = 0  # seconds by which the wall clock differs, where the engine can do that
 
 
 @dataclass(frozen=True)

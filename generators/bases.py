@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 _COMMON = (
-    "bc bzip2 ca-certificates curl faketime file gawk git jq less make openssl patch procps "
+    "bc bzip2 ca-certificates curl file gawk git jq less make openssl patch procps "
     "python3 python3-pytest sqlite3 unzip xz-utils zip"
 )
 

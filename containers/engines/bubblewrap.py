@@ -15,6 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Self
 
@@ -37,10 +38,13 @@ from containers.state import State, default_state
 from containers.streams import Collector
 from containers.warden.client import Reply, Warden, memory_file, read_memory_file
 from containers.warden.inside import KINDS
+from generators.bases import Base, preamble
+from generators.digest import sha256_hex
 from generators.errors import EngineError, SandboxFault
-from generators.task import Image, Limits
+from generators.task import ContextFile, Image, Limits
 
 _INFO_FD = 200
+_CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
 _START_SECONDS = 30.0
 _BASIC = ("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--chdir", "/")
 
@@ -55,6 +59,7 @@ class BubblewrapSandbox:
         self._fds: list[int] = []
         self._init = self._upper = self._keeper = -1
         self._ended = self._closed = False
+        self._clock = engine.clock_library() if options.clock_offset else None
 
     # --- life -------------------------------------------------------------------------------------------------------
 
@@ -79,7 +84,18 @@ class BubblewrapSandbox:
             argv += ["--overlay-src", layer]
         scratch = str(engine.state.folder("mnt"))
         upper, work = persistent or (Path(scratch, "upper"), Path(scratch, "work"))
-        argv += ["--overlay", str(upper), str(work), "/", *_BASIC, *binds, "--info-fd", str(_INFO_FD), "cat"]
+        argv += [
+            "--overlay",
+            str(upper),
+            str(work),
+            "/",
+            *_BASIC,
+            *binds,
+            *self._clock_bind(),
+            "--info-fd",
+            str(_INFO_FD),
+            "cat",
+        ]
         keeper_read, self._keeper = os.pipe()
         ready, keeper_out = os.pipe()
         info, info_write = os.pipe()
@@ -220,14 +236,7 @@ class BubblewrapSandbox:
         request = {
             "argv": list(argv),
             "cwd": cwd or built.workdir,
-            "env": {
-                "PATH": DEFAULT_PATH,
-                "HOME": home,
-                "USER": "root" if as_root else built.user,
-                **built.env,
-                **self.options.env,
-                **(env or {}),
-            },
+            "env": {**self._env(), "HOME": home, "USER": "root" if as_root else built.user, **(env or {})},
             "uid": 0 if as_root else built.uid,
             "gid": 0 if as_root else built.gid,
             "groups": [] if as_root else list(built.groups),
@@ -300,7 +309,7 @@ class BubblewrapSandbox:
         self.end_processes()
         log = memory_file()
         spaces = self._some("user", "mnt", "uts")
-        env = {"PATH": DEFAULT_PATH, "HOME": "/root", **self.built.env, **self.options.env, **request.env}
+        env = {**self._env(), **request.env}
         payload = {
             "source": request.source,
             "names": list(request.names),
@@ -322,6 +331,16 @@ class BubblewrapSandbox:
         if "reason" in answer:
             return GradeResult((), answer["reason"], said, seconds)
         return GradeResult(tuple(TestResult(**test) for test in answer["outcome"]["tests"]), "", said, seconds)
+
+    def _clock_bind(self) -> list[str]:
+        return ["--ro-bind", str(self._clock), _CLOCK] if self._clock else []
+
+    def _env(self) -> dict[str, str]:
+        """What every program gets: the image's settings, and those of this sandbox."""
+        env = {"PATH": DEFAULT_PATH, "HOME": "/root", **self.built.env, **self.options.env}
+        if self._clock:
+            env |= {"LD_PRELOAD": _CLOCK, "TERMFORGE_CLOCK_OFFSET": str(self.options.clock_offset)}
+        return env
 
     def _some(self, *kinds: str) -> dict[str, int]:
         return {kind: self._namespaces[kind] for kind in kinds}
@@ -348,7 +367,7 @@ class BubblewrapEngine:
         self.hierarchy = cgroups.detect()
         self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
         self._names = itertools.count()
-        self._lock = threading.Lock()
+        self._lock, self._clock_lock = threading.Lock(), threading.Lock()
         self._graders: dict[int, Warden] = {}
         self.warden = self.grader(0)
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
@@ -368,6 +387,22 @@ class BubblewrapEngine:
     def old_group(self, group: cgroups.Group) -> None:
         """Remove a group that is no longer used."""
         group.remove()
+
+    def clock_library(self) -> Path:
+        """The library that shifts the wall clock (proof/clock.c); compiled in a sandbox on first use."""
+        source = files("containers.proof").joinpath("clock.c").read_text()
+        target = self.state.folder("tools") / f"clock-{sha256_hex(source)[:12]}.so"
+        with self._clock_lock:
+            if not target.exists():
+                body = "COPY clock.c /\nRUN gcc -O2 -Wall -shared -fPIC -o /clock.so /clock.c\n"
+                image = Image(dockerfile=preamble(Base.BUILD) + body, files=(ContextFile.of("clock.c", source),))
+                with self.start(self.build(image, Limits()), Limits()) as sandbox:
+                    library = sandbox.get("/clock.so")
+                part = self.state.folder("tmp") / f"{self.state.owner}-clock"
+                part.write_bytes(library)
+                part.chmod(0o755)
+                part.replace(target)
+        return target
 
     def probe(self) -> list[Capability]:
         """What this machine can do for sandboxes."""

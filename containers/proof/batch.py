@@ -25,8 +25,8 @@ class Proven:
 
 
 def default_workers() -> int:
-    """As many sandboxes at once as there are cores, within the bound."""
-    return max(1, min(MAX_SANDBOXES, len(os.sched_getaffinity(0))))
+    """Two sandboxes at once for each core, within the bound: many wait for a service or a deadline."""
+    return max(1, min(MAX_SANDBOXES, 2 * len(os.sched_getaffinity(0))))
 
 
 def tamper_plan(tasks: Sequence[Task]) -> set[str]:

@@ -251,7 +251,7 @@ def draft(draw: Draw) -> Draft:
         ticket=draw.between(1000, 9999),
         rules=" ".join(sentences.values()),
         output=output,
-        **{"folder": world.folder, "line": world.line, "entry": world.entry, "persona": world.persona},
+        folder=world.folder, line=world.line, entry=world.entry, persona=world.persona,
     )
     goals = ["test_matches", "test_leftovers", "test_difference"]
     return Draft(
