@@ -49,7 +49,7 @@ class Recipe(Record):
     splits: dict[str, Percent] = Field(default_factory=lambda: dict(DEFAULT_SPLITS))
     separate_families: bool = False
     per_family: Annotated[int, Field(gt=0)] = 12
-    batch: Annotated[int, Field(ge=1, le=256)] = 64
+    batch: Annotated[int, Field(ge=1, le=256)] = 128
     twin_similarity: Annotated[float, Field(gt=0, le=1)] = 0.8
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from generators.seeds import stream
 from generators.task import Task
 
 ATTACK_SOLVE_SECONDS = 10.0
-ATTACK_GRADE_SECONDS = 4.0
+ATTACK_GRADE_SECONDS = 3.0
 DAY = 86_400
 
 
