@@ -163,6 +163,11 @@ def load_settings(module: str, kind: type[S], name: str = "settings.yaml") -> tu
     return tuple(kind(**{key: _frozen(value) for key, value in item.items()}) for item in items)
 
 
+def load_words(module: str, name: str) -> dict[str, Any]:
+    """A mapping from one of a family's YAML files, for sentences in several wordings. Lists become tuples."""
+    return {key: _frozen(value) for key, value in yaml.load(resource(module, name), _Loader).items()}
+
+
 def _frozen(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_frozen(item) for item in cast(list[Any], value))

@@ -216,15 +216,22 @@ def check(path, content, when):
     assert int(os.stat(full).st_mtime) == when, path
 
 
+def same_file(one, other):
+    # inode numbers of links differ on some overlay file systems: look whether a change of one shows in the other
+    before = os.stat(one)
+    os.utime(one, ns=(1, 1))
+    shared = os.stat(other).st_mtime_ns == 1
+    os.utime(one, ns=(before.st_atime_ns, before.st_mtime_ns))
+    return shared
+
+
 def test_archive():
     assert walk(ROOT) - set(TRUTH["links"]) == set(TRUTH["kept"]) | set(TRUTH["others"]) | set(TRUTH["linked"])
-    nodes = {}
     for path, (content, when) in TRUTH["kept"].items():
         check(path, content, when)
-        nodes[path] = os.stat(os.path.join(ROOT, path)).st_ino
-    assert len(set(nodes.values())) == len(nodes)
+        assert os.stat(os.path.join(ROOT, path)).st_nlink == 1 + list(TRUTH["linked"].values()).count(path), path
     for path, kept in TRUTH["linked"].items():
-        assert os.stat(os.path.join(ROOT, path)).st_ino == nodes[kept], path
+        assert same_file(os.path.join(ROOT, path), os.path.join(ROOT, kept)), path
     for path, target in TRUTH["links"].items():
         full = os.path.join(ROOT, path)
         assert os.path.islink(full) and os.path.realpath(full) == os.path.join(ROOT, target), path
