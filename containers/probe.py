@@ -15,6 +15,7 @@ from generators.digest import sha256_hex
 from generators.errors import EngineError
 
 LOW_DISK = 3 << 30
+NAMESPACE_REMEDY = "sudo sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"
 
 
 def install_bwrap(state: State) -> tuple[Path, dict[str, str]]:
@@ -106,7 +107,7 @@ def _passable(state: State) -> Capability:
 
 def _user_namespaces() -> Capability:
     """Both switches that distributions use to turn user namespaces off."""
-    remedy = "sudo sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"
+    remedy = NAMESPACE_REMEDY
     for name, bad in (("kernel/unprivileged_userns_clone", "0"), ("kernel/apparmor_restrict_unprivileged_userns", "1")):
         path = Path("/proc/sys") / name
         if os.geteuid() != 0 and path.exists() and path.read_text().strip() == bad:

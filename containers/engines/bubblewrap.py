@@ -370,7 +370,21 @@ class BubblewrapEngine:
         self._lock, self._clock_lock = threading.Lock(), threading.Lock()
         self._graders: dict[int, Warden] = {}
         self.warden = self.grader(0)
+        self._must_have_namespaces()
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
+
+    def _must_have_namespaces(self) -> None:
+        """Try a user namespace for real: only that tells."""
+        try:
+            code = rootfs.run_as_root(["true"], self.warden, self.ids)
+        except SandboxFault as fault:
+            self.close()
+            remedy = next((item.remedy for item in probe.bubblewrap(self.state) if item.name == "user namespaces"), "")
+            raise EngineError(
+                f"user namespaces cannot be used here ({fault}); try: {remedy or probe.NAMESPACE_REMEDY}"
+            ) from fault
+        if code:
+            raise EngineError(f"a program run in a user namespace ended with {code}; run `termforge doctor`")
 
     def grader(self, hash_seed: int) -> Warden:
         """The warden whose interpreter has this hash seed; started on first use."""

@@ -68,7 +68,9 @@ def prove_all(
             store.save(evidence, plan_name(tamper))
         return Proven(task, evidence, cached=False)
 
-    todo.sort(key=lambda task: task.digest not in attacked)  # the long ones first, so that no worker waits for one at the end
+    todo.sort(
+        key=lambda task: task.digest not in attacked
+    )  # the long ones first, so that no worker waits for one at the end
     count = workers or default_workers()
     pool = Pool(engine, count)
     queue = iter(todo)

@@ -105,7 +105,9 @@ def doctor(out: Out) -> None:
 
 @click.command()
 @click.argument("record", type=click.Choice(["task", "evidence", "recipe"]), default="task")
-def schema(record: str) -> None:
+@json_option
+def schema(record: str, out: Out) -> None:
     """Print the JSON Schema of a record."""
-    models = {"task": Task, "evidence": Evidence, "recipe": Recipe}
-    click.echo(json.dumps(models[record].model_json_schema(), indent=2))
+    model = {"task": Task, "evidence": Evidence, "recipe": Recipe}[record]
+    value = model.model_json_schema()
+    out.result(value, lambda console: console.print_json(data=value))

@@ -67,6 +67,32 @@ def test_an_unreachable_state_folder_is_said(tmp_path: Path) -> None:
     assert result.returncode == 3 and "set TERMFORGE_HOME" in result.stderr
 
 
+def test_no_user_namespaces_is_said(tmp_path: Path) -> None:
+    """In a namespace of its own, where no further one may be made."""
+    script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    command = [
+        "unshare",
+        "-Ur",
+        "sh",
+        "-c",
+        script,
+        "x",
+        sys.executable,
+        "-m",
+        "pipeline.cli",
+        "prove",
+        str(save(tmp_path, toy())),
+    ]
+    if subprocess.run(
+        command[:3] + ["-c", "echo 0 > /proc/sys/user/max_user_namespaces"], capture_output=True
+    ).returncode:
+        pytest.skip("no user namespaces to begin with")
+    env = {**os.environ, "TERMFORGE_HOME": f"/var/tmp/termforge-no-userns-{os.getpid()}"}
+    result = subprocess.run(command, capture_output=True, text=True, env=env)
+    subprocess.run(["rm", "-rf", env["TERMFORGE_HOME"]], check=True)
+    assert result.returncode == 3 and "user namespaces cannot be used here" in result.stderr, result.stderr
+
+
 def test_no_mirror_is_said(tmp_path: Path) -> None:
     home = Path("/var/tmp") / f"termforge-test-{os.getpid()}"
     fake = tmp_path / "bin"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from generators.family import Draft, Draw, Family, Miss, Setting
+from generators.family import Draft, Draw, Family, Miss, Setting, load_settings, resource
 from generators.task import Difficulty, Verifier
 from generators.vocabulary import FIRMS
 
@@ -22,127 +22,9 @@ class World(Setting):
     text: str
 
 
-EMAIL = """Hi,
-
-month end at {firm} is stuck on the {line} reconciliation and I am out of office from tonight. Both extracts are on the box:
-{folder}/statement.csv (what the bank says) and {folder}/books.csv (what we say). {rules}
-
-{output}
-
-Please leave both extracts as they are, audit compares their checksums.
-
-Thanks, {persona}
-"""
-TICKET = """[{firm}] FIN-{ticket}: automatic reconciliation is down, do this period by hand
-
-Inputs: {folder}/statement.csv and {folder}/books.csv. They are evidence and must not change.
-
-{rules}
-
-Deliverable. {output}
-"""
-NOTE = """{folder}/statement.csv vs {folder}/books.csv. Inputs stay untouched.
-{rules}
-{output}
-"""
-SPECIFICATION = """Reconciliation procedure of {firm}
-
-1. Sources. {folder}/statement.csv lists every {line}; {folder}/books.csv lists every {entry}. Neither file is modified.
-2. Matching. {rules}
-3. Result. {output}
-"""
-
-CHAT = """{persona} at {firm}: quick one before the auditors arrive. Two extracts in {folder}, statement.csv from the bank and
-books.csv from us. Audit hashes both, so they stay byte for byte what they are. How we pair them: {rules}
-What I need back: {output}
-"""
-RUNBOOK = """Runbook {ticket} ({firm}): when the nightly {line} matching has not run
-
-Precondition: {folder}/statement.csv and {folder}/books.csv have arrived. Both are read only for this procedure.
-Procedure: {rules}
-Outcome: {output}
-"""
-
-SETTINGS = (
-    World("retail_bank", "treasury accountant", "month-end close", "email", "/srv/close", "bank line", "entry", EMAIL),
-    World("card_payouts", "payments engineer", "payout control", "ticket", "/data/payouts", "payout", "sale", TICKET),
-    World("tuition", "bursar", "tuition fees", "note", "/home/bursar/fees", "transfer", "invoice", NOTE),
-    World(
-        "freight",
-        "controller",
-        "freight billing",
-        "specification",
-        "/opt/freight",
-        "remittance",
-        "waybill",
-        SPECIFICATION,
-    ),
-    World(
-        "clinic", "practice manager", "insurer settlements", "email", "/var/lib/claims", "settlement", "claim", EMAIL
-    ),
-    World(
-        "energy",
-        "billing analyst",
-        "meter billing",
-        "specification",
-        "/srv/meter",
-        "direct debit",
-        "bill",
-        SPECIFICATION,
-    ),
-    World("auction", "auction clerk", "buyer settlements", "chat", "/srv/hammer/settle", "wire", "lot", CHAT),
-    World(
-        "ferry",
-        "revenue officer",
-        "agency sales",
-        "runbook",
-        "/var/spool/revenue",
-        "card batch",
-        "ticket sale",
-        RUNBOOK,
-    ),
-)
-
-TESTS = """
-import hashlib
-from pathlib import Path
-
-FOLDER = Path(TRUTH["folder"])
-
-
-def report():
-    return json.loads((FOLDER / "report.json").read_text())
-
-
-def test_matches():
-    assert report()["matched"] == TRUTH["matched"]
-
-
-def test_leftovers():
-    got = report()
-    assert got["unmatched_statement"] == TRUTH["unmatched_statement"]
-    assert got["unmatched_books"] == TRUTH["unmatched_books"]
-
-
-def test_difference():
-    got = report()["difference"]
-    assert isinstance(got, int) and got == TRUTH["difference"]
-
-
-def test_inputs_untouched():
-    for name, digest in TRUTH["inputs"].items():
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
-"""
-
-INITIAL = """
-from pathlib import Path
-
-
-def test_inputs_are_there():
-    folder = Path(TRUTH["folder"])
-    assert (folder / "statement.csv").is_file() and (folder / "books.csv").is_file()
-    assert not (folder / "report.json").exists()
-"""
+SETTINGS = load_settings(__file__, World)
+TESTS, INITIAL = resource(__file__, "tests.py"), resource(__file__, "initial.py")
+SOLUTION, ALTERNATIVE = resource(__file__, "solution.sh"), resource(__file__, "alternative.sh")
 
 
 @dataclass(frozen=True)
@@ -251,8 +133,19 @@ def draft(draw: Draw) -> Draft:
         ticket=draw.between(1000, 9999),
         rules=" ".join(sentences.values()),
         output=output,
-        folder=world.folder, line=world.line, entry=world.entry, persona=world.persona,
+        folder=world.folder,
+        line=world.line,
+        entry=world.entry,
+        persona=world.persona,
     )
+    words = {"FOLDER": world.folder, "EXPONENT": str(exponent), "WINDOW": str(window), "SIGN": ""}
+    words["CHOICE"] = "min(b, key=lambda e: (e[0], e[1]))"
+
+    def script(source: str, **changes: str) -> str:
+        for name, word in {**words, **changes}.items():
+            source = source.replace(f"@{name}@", word)
+        return source
+
     goals = ["test_matches", "test_leftovers", "test_difference"]
     return Draft(
         title=f"Reconcile {world.scenario}",
@@ -266,25 +159,25 @@ def draft(draw: Draw) -> Draft:
         weights={"test_matches": 0.6, "test_leftovers": 0.25, "test_difference": 0.15},
         guards=["test_inputs_untouched"],
         initial=INITIAL,
-        solution=python_script(world.folder, exponent, window),
-        alternatives=[sql_script(world.folder, exponent, window)],
+        solution=script(SOLUTION),
+        alternatives=[script(ALTERNATIVE)],
         misses=[
             Miss(
                 "first_candidate",
                 "takes the first candidate instead of the closest",
-                python_script(world.folder, exponent, window, choice="b[0]"),
+                script(SOLUTION, CHOICE="b[0]"),
                 ["test_matches"],
             ),
             Miss(
                 "window_off_by_one",
                 "lets a day too many pass",
-                python_script(world.folder, exponent, window + 1),
+                script(SOLUTION, WINDOW=str(window + 1)),
                 goals[:2],
             ),
             Miss(
                 "sign_of_difference",
                 "subtracts the wrong way round",
-                python_script(world.folder, exponent, window, sign="-"),
+                script(SOLUTION, SIGN="-"),
                 ["test_difference"],
             ),
         ],
@@ -332,70 +225,6 @@ def rules(world: World, window: int, exponent: int, batches: bool) -> dict[str, 
 def sha(text: str) -> str:
     """Hex sha256."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def python_script(
-    folder: str, exponent: int, window: int, choice: str = "min(b, key=lambda e: (e[0], e[1]))", sign: str = ""
-) -> str:
-    """The reference solution, or a variation of it."""
-    return f"""cd {folder} && python3 - <<'PY'
-import csv, json
-from datetime import date, datetime
-E, W = {exponent}, {window}
-S = []
-for r in csv.DictReader(open("statement.csv")):
-    whole = r["amount"].replace(",", "").replace(".", "")
-    S.append((datetime.strptime(r["booked"], "%d.%m.%Y").date(), r["line"], int(whole), r["batch"]))
-B = {{r["entry"]: (date.fromisoformat(r["date"]), int(r["minor"]), r["batch"]) for r in csv.DictReader(open("books.csv"))}}
-used, matched = set(), {{}}
-for day, key, amount, batch in sorted(S):
-    if batch:
-        parts = sorted(k for k, v in B.items() if v[2] == batch)
-        if sum(B[k][1] for k in parts) == amount:
-            matched[key] = parts
-            used.update(parts)
-        continue
-    b = [(abs((v[0] - day).days), k) for k, v in B.items()
-         if k not in used and not v[2] and v[1] == amount and abs((v[0] - day).days) <= W]
-    if b:
-        k = ({choice})[1]
-        matched[key] = [k]
-        used.add(k)
-open_s = sorted(s[1] for s in S if s[1] not in matched)
-open_b = sorted(k for k in B if k not in used)
-amount = {{s[1]: s[2] for s in S}}
-difference = sum(amount[k] for k in open_s) - sum(B[k][1] for k in open_b)
-json.dump({{"matched": matched, "unmatched_statement": open_s, "unmatched_books": open_b, "difference": {sign}difference}},
-          open("report.json", "w"))
-PY
-"""
-
-
-def sql_script(folder: str, exponent: int, window: int) -> str:
-    """Another way: sqlite does the looking up, the shell drives it."""
-    return f"""cd {folder}
-db=$(mktemp)
-sqlite3 "$db" ".mode csv" ".import statement.csv s" ".import books.csv b" \\
-  "alter table s add a; update s set a=cast(replace(replace(amount,',',''),'.','') as integer),
-   booked=substr(booked,7,4)||'-'||substr(booked,4,2)||'-'||substr(booked,1,2);" "create table m(l,e);"
-sqlite3 "$db" "select line,booked,a,batch from s order by booked,line" | while IFS='|' read -r l d a t; do
-  if [ -n "$t" ]; then
-    sqlite3 "$db" "insert into m select '$l',entry from b where batch='$t' and
-      (select sum(cast(minor as integer)) from b where batch='$t')=$a;"
-  else
-    sqlite3 "$db" "insert into m select '$l',entry from b where batch='' and cast(minor as integer)=$a
-      and abs(julianday(date)-julianday('$d'))<={window} and entry not in (select e from m)
-      order by abs(julianday(date)-julianday('$d')),entry limit 1;"
-  fi
-done
-sqlite3 "$db" "select json_object(
- 'matched',(select json_group_object(l,json(es)) from (select l,json_group_array(e) es from (select * from m order by e) group by l)),
- 'unmatched_statement',(select json_group_array(line) from (select line from s where line not in (select l from m) order by line)),
- 'unmatched_books',(select json_group_array(entry) from (select entry from b where entry not in (select e from m) order by entry)),
- 'difference',(select coalesce(sum(a),0) from s where line not in (select l from m))
-   -(select coalesce(sum(cast(minor as integer)),0) from b where entry not in (select e from m)))" > report.json
-rm -f "$db"
-"""
 
 
 FAMILY = Family(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from generators.bases import Base
-from generators.family import Draft, Draw, Family, Miss, Setting
+from generators.family import Draft, Draw, Family, Miss, Setting, load_settings, load_words, resource
 from generators.task import Difficulty, Verifier
 from generators.vocabulary import CITIES, FIRMS
 
@@ -29,260 +29,13 @@ class World(Setting):
     text: str
 
 
-TEXTS = (
-    """Good morning,
-
-{persona}s at {firm} plan from our numbers and need the next {horizon} days of {what}. {data}
-
-{task} {quality}
-
-{keep}
-
-Many thanks
-""",
-    """[PLAN-{ticket}] {horizon}-day forecast of {what}, {firm}
-
-Data. {data}
-Result. {task}
-Acceptance. {quality}
-{keep}
-""",
-    """Need a forecast for {what}, {horizon} days. {quality}
-{data}
-{task}
-{keep}
-""",
-    """Forecast order {ticket} of {firm}
-Subject: {what}
-
-(1) {task}
-(2) {quality}
-(3) {data}
-(4) {keep}
-""",
-)
-SETTINGS = (
-    World("bakery", "shift planner", "bakery demand", "email", "/srv/bakery", "sold.csv", "loaves and cakes sold",
-          ("rye", "wheat", "tart", "bun"), ("spring", "summer", "autumn", "winter"), ("fair", "closure"),
-          ("flyer", "bundle"), "sold out early", 0, TEXTS[0]),
-    World("emergency", "ward manager", "emergency visits", "ticket", "/data/visits", "arrivals.csv",
-          "arrivals per clinic", ("east", "west", "dock", "park"), ("pollen", "heat", "mild", "flu"),
-          ("festival", "strike"),
-          ("vaccination", "checkup"), "admission was stopped", 1, TEXTS[1]),
-    World("bikes", "fleet dispatcher", "bike rentals", "chat", "/home/fleet/rentals", "rides.csv",
-          "rides from our stations", ("quay", "museum", "campus", "arena"), ("warm", "hot", "cool", "cold"),
-          ("marathon", "storm_drill"),
-          ("free_hour", "half_price"), "station was empty", 2, TEXTS[2]),
-    World("energy", "load analyst", "district heat", "specification", "/opt/heat", "load.csv",
-          "heat drawn by district (MWh)", ("north", "mill", "old_town", "harbour"),
-          ("heating", "between", "idle", "cold"), ("fair", "holiday"),
-          ("night_tariff", "boost"), "meter failed", 1, TEXTS[3]),
-    World("canteen", "head cook", "canteen meals", "note", "/work/canteen", "meals.csv", "meals served per counter",
-          ("soup", "grill", "vegan", "pasta"), ("term1", "term2", "exams", "break"), ("open_day", "excursion"),
-          ("tasting", "two_for_one"), "counter closed early", 0, TEXTS[2]),
-    World("parcels", "depot manager", "parcel volumes", "runbook", "/var/lib/depot", "parcels.csv", "parcels per depot",
-          ("hub", "airport", "border", "city"), ("calm", "sale", "normal", "gifts"), ("payday", "bank_holiday"),
-          ("free_shipping", "coupon"), "scanner was down", 2, TEXTS[1]),
-    World("museum", "visitor services lead", "museum visits", "specification", "/opt/museum/visits", "tickets.csv",
-          "tickets sold per house", ("art", "ships", "science", "toys"), ("opening", "tourist", "school", "quiet"),
-          ("long_night", "parade"), ("family_day", "city_pass"), "till was offline", 0, TEXTS[3]),
-    World("laundry", "operations manager", "laundry orders", "email", "/srv/laundry", "orders.csv", "orders per branch",
-          ("station", "market", "castle", "lake"), ("wet", "dry", "dusty", "frost"), ("wedding_day", "fasting_day"),
-          ("voucher", "express"), "machines broke down", 2, TEXTS[0]),
-)  # fmt: skip
-DATA = (
-    "{folder}/{history} has one line per day and one column per series, up to yesterday. Beside it seasons.csv "
-    "says when "
-    "which season begins (it lasts to the next), specials.csv lists the special days with their kind, and "
-    "changes.csv the "
-    "days from which something changed for good for a series; seasons and special days reach over the whole "
-    "forecast.",
-    "Daily figures are in {folder}/{history}, a column per series. The same folder has seasons.csv (first day of "
-    "every "
-    "season, past and coming), specials.csv (days of a special kind, past and coming) and changes.csv (first day "
-    "of lasting "
-    "changes per series, without their size).",
-    "You find in {folder}: {history} (history, date and then a column for each series), seasons.csv with the "
-    "start of each "
-    "season, specials.csv with the kind of every day that is not ordinary (both known in advance for the days "
-    "asked), "
-    "changes.csv with dates since when a series runs on another level.",
-)
-MORE = (
-    " In addition offers.csv holds the promotions per series, first to last day, also the planned ones, and "
-    "spoilt.csv the "
-    "days on which a figure is too low because {short}; seasons also change the shape of the week, and some "
-    "entries of "
-    "changes.csv had no effect at all.",
-    " Also there: offers.csv, promotions of single series from the first to the last day inclusive, partly still "
-    "to come; "
-    "spoilt.csv, days whose figure says little as {short}. Mind that the weekly pattern is not the same in every "
-    "season and "
-    "that not every entry of changes.csv had an effect.",
-    " Further files are offers.csv (promotions by series, both end days included, future ones too) and "
-    "spoilt.csv (figures "
-    "that are too small: {short}). The week looks different from season to season; changes.csv was filled in by "
-    "hand and "
-    "contains harmless entries.",
-)
-TASKS = (
-    "Please write {folder}/forecast.csv with the same header as {history} and one line for every day from "
-    "{first} to {last}, "
-    "ascending, numbers only.",
-    "Deliver {folder}/forecast.csv: header as in {history}, one row per day, {first} through {last} in order, a "
-    "number in "
-    "every cell.",
-    "The forecast goes to {folder}/forecast.csv, columns exactly as in {history}, days {first} up to and "
-    "including {last} in "
-    "this order, each cell a plain number.",
-)
-QUALITY = (
-    "For every series the sum of absolute errors over these days must be below {overall} % of the sum of the "
-    "true values, "
-    "and below {special} % counting only the days in {listed}.",
-    "It is accepted if, for each series, absolute errors add up to less than {overall} % of what really happens "
-    "in the whole "
-    "period, and to less than {special} % when only the days in {listed} are looked at.",
-    "Required accuracy per series: total absolute error under {overall} % of the actual total over all days, and "
-    "under "
-    "{special} % over the days in {listed} alone.",
-)
-KEEP = (
-    "The existing files must not be changed.",
-    "Leave all files that are there as they are.",
-    "None of the given files may be modified.",
-)
-
-TESTS = """
-import csv
-import hashlib
-from pathlib import Path
-
-FOLDER = Path(TRUTH["folder"])
-
-
-def forecast():
-    with open(FOLDER / "forecast.csv", newline="") as file:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    return rows[0], {row[0]: [float(cell) for cell in row[1:]] for row in rows[1:]}, [row[0] for row in rows[1:]]
-
-
-def share(column, days):
-    _, values, _ = forecast()
-    index = TRUTH["series"].index(column)
-    actual = TRUTH["actual"][column]
-    errors = sum(abs(values[TRUTH["days"][day]][index] - actual[day]) for day in days)
-    return errors / sum(actual[day] for day in days)
-
-
-def test_days_and_columns():
-    header, values, days = forecast()
-    assert header == ["date"] + TRUTH["series"]
-    assert days == TRUTH["days"]
-    assert all(len(row) == len(TRUTH["series"]) for row in values.values())
-
-
-def test_accuracy():
-    for column in TRUTH["series"]:
-        assert share(column, range(len(TRUTH["days"]))) < TRUTH["overall"] / 100, column
-
-
-def test_accuracy_on_special_days():
-    for column in TRUTH["series"]:
-        assert share(column, TRUTH["special_days"][column]) < TRUTH["special"] / 100, column
-
-
-def test_given_files_unchanged():
-    for name, digest in TRUTH["inputs"].items():
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
-"""
-INITIAL = """
-from pathlib import Path
-
-
-def test_no_forecast_yet():
-    folder = Path(TRUTH["folder"])
-    assert all((folder / name).is_file() for name in TRUTH["inputs"])
-    assert not (folder / "forecast.csv").exists()
-"""
-
-READ = """import csv, os
-from datetime import date, timedelta
-def read(name):
-    return list(csv.DictReader(open(name))) if os.path.exists(name) else []
-D = date.fromisoformat
-history = read("@HISTORY@")
-series = list(history[0])[1:]
-seasons = sorted((D(r["from"]), r["season"]) for r in read("seasons.csv"))
-special = {D(r["date"]): r["kind"] for r in read("specials.csv")}
-changes = {s: sorted(D(r["date"]) for r in read("changes.csv") if r["series"] == s) for s in series}
-spoilt = {(r["series"], D(r["date"])) for r in read("spoilt.csv")}
-offers = {}
-for r in read("offers.csv"):
-    day = D(r["from"])
-    while day <= D(r["to"]):
-        offers[r["series"], day] = r["kind"]
-        day += timedelta(days=1)
-first, last = D("@FIRST@"), D("@LAST@")
-future = [first + timedelta(days=i) for i in range((last - first).days + 1)]
-def features(s, day):
-    season = [name for start, name in seasons if start <= day][-1]
-    return [("level", sum(c <= day for c in changes[s])), ("week", season, day.weekday()), ("day", special.get(day)),
-            ("offer", offers.get((s, day)))]
-"""
-SOLUTION = f"""cd @FOLDER@ && python3 - <<'PY'
-{READ}
-columns = []
-for s in series:
-    rows = [(features(s, D(r["date"])), float(r[s])) for r in history if (s, D(r["date"])) not in spoilt]
-    factor = {{f: 1.0 for fs, _ in rows for f in fs}}
-    for _ in range(14):
-        for k in range(4):
-            have, want = {{}}, {{}}
-            for fs, y in rows:
-                p = 1.0
-                for j in range(4):
-                    if j != k:
-                        p *= factor[fs[j]]
-                have[fs[k]] = have.get(fs[k], 0) + y
-                want[fs[k]] = want.get(fs[k], 0) + p
-            for f in have:
-                factor[f] = have[f] / want[f]
-    column = []
-    for day in future:
-        p = 1.0
-        for f in features(s, day):
-            p *= factor[f]
-        column.append(round(p, 2))
-    columns.append(column)
-with open("forecast.csv", "w") as out:
-    print("date", *series, sep=",", file=out)
-    for day, *values in zip(future, *columns):
-        print(day, *values, sep=",", file=out)
-PY
-"""
-ALTERNATIVE = f"""cd @FOLDER@ && python3 - <<'PY'
-{READ}
-import numpy as np
-table = {{}}
-for s in series:
-    rows = [(features(s, D(r["date"])), float(r[s])) for r in history if (s, D(r["date"])) not in spoilt]
-    names = sorted({{f for fs, _ in rows for f in fs}}, key=str)
-    place = {{f: i for i, f in enumerate(names)}}
-    def matrix(list_of_features):
-        m = np.zeros((len(list_of_features), len(names)))
-        for i, fs in enumerate(list_of_features):
-            m[i, [place[f] for f in fs]] = 1
-        return m
-    a, y = matrix([fs for fs, _ in rows]), np.log(np.maximum([y for _, y in rows], 0.5))
-    beta = np.linalg.solve(a.T @ a + 1e-6 * np.eye(len(names)), a.T @ y)
-    table[s] = np.exp(matrix([features(s, day) for day in future]) @ beta)
-with open("forecast.csv", "w") as out:
-    out.write(",".join(["date", *series]) + "\\n")
-    for i, day in enumerate(future):
-        out.write(",".join([day.isoformat(), *("%.1f" % table[s][i] for s in series)]) + "\\n")
-PY
-"""
+SETTINGS = load_settings(__file__, World)
+WORDS = load_words(__file__, "wordings.yaml")
+TESTS = resource(__file__, "tests.py")
+INITIAL = resource(__file__, "initial.py")
+READ = resource(__file__, "read.py")
+SOLUTION = resource(__file__, "solution.sh")
+ALTERNATIVE = resource(__file__, "alternative.sh")
 
 
 @dataclass(frozen=True)
@@ -416,9 +169,9 @@ def draft(draw: Draw) -> Draft:
         "listed": listed,
         "short": world.short,
     }
-    data, task = DATA[kind].format(**words), TASKS[kind].format(**words)
-    more = MORE[kind].format(**words) if hard else ""
-    quality = QUALITY[kind].format(**words)
+    data, task = WORDS["data"][kind].format(**words), WORDS["tasks"][kind].format(**words)
+    more = WORDS["more"][kind].format(**words) if hard else ""
+    quality = WORDS["quality"][kind].format(**words)
     instruction = world.text.format(
         firm=draw.pick(FIRMS),
         persona=world.persona,
@@ -426,11 +179,12 @@ def draft(draw: Draw) -> Draft:
         task=task,
         horizon=horizon,
         what=world.what,
-        data=data + more,
+        data=f"{data} {more}" if hard else data,
         quality=quality,
-        keep=KEEP[kind],
+        keep=WORDS["keep"][kind],
     )
     names_in_scripts = {
+        "READ": READ,
         "FOLDER": world.folder,
         "HISTORY": world.history,
         "FIRST": day_text[past],
@@ -490,10 +244,10 @@ def draft(draw: Draw) -> Draft:
         misses=misses,
         requirements=[
             (data, both),
-            *([(more.strip(), both)] if hard else []),
+            *([(more, both)] if hard else []),
             (task, ["test_days_and_columns"]),
             (quality, both),
-            (KEEP[kind], ["test_given_files_unchanged"]),
+            (WORDS["keep"][kind], ["test_given_files_unchanged"]),
         ],
         knobs={"series": len(names), "horizon": horizon, "days": past, "offers": hard, "spoilt": hard},
     )

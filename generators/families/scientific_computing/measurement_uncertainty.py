@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from generators.family import Draft, Draw, Family, Miss, Setting
+from generators.family import Draft, Draw, Family, Miss, Setting, load_settings, load_words, resource
 from generators.task import Difficulty, Verifier
 from generators.vocabulary import FIRMS
 
@@ -37,246 +37,15 @@ class Reading:
     stated: str
 
 
-TEXTS = (
-    """Dear colleague,
+SETTINGS = load_settings(__file__, World)
+WORDS = load_words(__file__, "wordings.yaml")
+TESTS = resource(__file__, "tests.py")
+INITIAL = resource(__file__, "initial.py")
+FRAME = resource(__file__, "frame.sh")
+DUAL = resource(__file__, "dual.py")
+NUMERIC = resource(__file__, "numeric.py")
+SENTENCES = ("readings", "kinds", "units", "formulas", "rule", "shared", "output", "keep")
 
-the certificate for {what} at {firm} lacks its uncertainties. {readings}
-
-{kinds} {units} {formulas}
-
-{rule}{shared} {output} {keep}
-
-{persona}
-""",
-    """[CAL-{ticket}] Uncertainty budget, {what} ({firm})
-
-{formulas}
-{readings}
-{units}
-{kinds}
-{rule}{shared}
-{output}
-{keep}
-""",
-    """uncertainties for {what}, please
-{readings} {formulas}
-{rule}{shared}
-{kinds}
-{units}
-{output} {keep}
-""",
-    """Evaluation of {what}, sheet {ticket}
-
-Inputs: {readings}
-Statements: {kinds}
-Units: {units}
-Equations: {formulas}
-Propagation: {rule}{shared}
-Record: {output}
-Note: {keep}
-""",
-)
-SETTINGS = (
-    World("balance_lab", "metrologist", "a density standard", "email", "/srv/density", "readings.csv", "model.txt", "budget.json",
-          "the density standard", ("width", "depth", "height", "bore", "edge", "step", "gross", "tare", "run", "lag"),
-          ("volume", "load", "ratio", "figure"), TEXTS[0]),
-    World("pendulum", "physics teacher", "a pendulum", "note", "/home/lab/pendulum", "notes.csv", "formulas.txt", "result.json",
-          "the pendulum", ("rod", "bob", "pivot", "arc", "rise", "gap", "ball", "clip", "swing", "pause"),
-          ("reach", "weight", "quotient", "index"), TEXTS[2]),
-    World("flow_rig", "calibration engineer", "a flow rig", "ticket", "/data/rig", "inputs.csv", "equations.txt", "certificate.json",
-          "the flow rig", ("pipe", "nozzle", "head", "weir", "crest", "stilling", "full", "empty", "fill", "valve"),
-          ("section", "water", "slope", "factor"), TEXTS[1]),
-    World("timber", "test engineer", "timber beams", "specification", "/opt/timber", "beams.csv", "rules.txt", "values.json",
-          "the timber beams", ("span", "breadth", "thickness", "sag", "notch", "cover", "wet", "dry", "press", "relax"),
-          ("block", "moisture", "slenderness", "score"), TEXTS[3]),
-    World("telescope", "optician", "a telescope mirror", "chat", "/work/mirror", "measured.csv", "definitions.txt", "errors.json",
-          "the mirror", ("focus", "rim", "sagitta", "offset", "baffle", "spider", "blank", "cell", "exposure", "flush"),
-          ("field", "glass", "aperture", "merit"), TEXTS[2]),
-    World("soil", "soil physicist", "soil cores", "runbook", "/var/lib/soil", "cores.csv", "derived.txt", "derived.json",
-          "the soil cores", ("core", "tube", "layer", "probe", "ring", "shim", "moist", "baked", "soak", "drain"),
-          ("bulk", "loss", "porosity", "class_no"), TEXTS[1]),
-    World("gears", "inspection engineer", "gear blanks", "specification", "/srv/gears", "gauge.csv", "features.txt", "features.json",
-          "the gear blanks", ("hub", "face", "flank", "root", "tip", "key", "raw", "finished", "spin", "brake"),
-          ("body", "chips", "module_no", "grade"), TEXTS[3]),
-    World("glacier", "glaciologist", "ice cores", "email", "/opt/ice", "survey.csv", "quantities.txt", "quantities.json",
-          "the ice cores", ("stake", "crevasse", "firn", "snow", "melt", "crust", "bag", "cloth", "day", "night"),
-          ("ablation", "sample", "relief", "index_no"), TEXTS[0]),
-)  # fmt: skip
-READINGS = (
-    "{folder}/{readings} has the columns name, value, unit, kind and stated for every quantity measured{corr}.",
-    "All quantities are in {folder}/{readings}: name, value, unit, then kind and stated for the uncertainty{corr}.",
-    "In {folder}/{readings} each line is a quantity with name, value, unit and what is stated about its "
-    "uncertainty, kind and stated{corr}.",
-)
-CORR = (
-    "; correlations.csv in the same folder gives correlation coefficients r of pairs a, b, all other pairs being "
-    "independent",
-    ", and correlations.csv there lists the pairs a, b that are correlated with their coefficient r; the rest is "
-    "uncorrelated",
-    "; which of them are correlated (a, b, coefficient r) is in correlations.csv next to it, others are not",
-)
-KINDS = (
-    "The kind says what stated is, in the unit of the value: std is a standard uncertainty, k2 an expanded one "
-    "with factor 2, half the "
-    "half-width of a rectangular distribution (divide by the square root of 3), percent a standard uncertainty "
-    "in per cent of the value.",
-    "How to read stated by kind (unit as the value's): std, standard uncertainty; k2, twice the standard "
-    "uncertainty; half, half the width of a "
-    "uniform distribution, i.e. the square root of 3 times the standard uncertainty; percent, the standard "
-    "uncertainty as per cent of the value.",
-    "Stated depends on kind and has the unit of the value: for std it is the standard uncertainty itself, for k2 "
-    "it is two of them, for half the "
-    "half-width of a rectangle (standard uncertainty times root 3), for percent the relative standard "
-    "uncertainty in per cent.",
-)
-UNITS = (
-    "Compute in m, kg and s: 1 in is 0.0254 m, 1 lb is 0.45359237 kg, mm, cm, g, ms and min are as usual.",
-    "Results are based on m, kg and s (in = 0.0254 m, lb = 0.45359237 kg, and mm, cm, g, ms, min).",
-    "Before use everything is converted to m, kg, s; an inch (in) is 0.0254 m, a pound (lb) 0.45359237 kg; mm, "
-    "cm, g, ms, min also occur.",
-)
-FORMULAS = (
-    "{folder}/{formulas} defines the results, one per line, as name = expression with + - * / and brackets{chain}.",
-    "The results are defined in {folder}/{formulas}, line by line: name = expression (operators + - * / and "
-    "brackets{chain}).",
-    "What is wanted stands in {folder}/{formulas}; each line is name = expression with brackets and + - * /{chain}.",
-)
-CHAIN = (
-    ", later ones also using earlier ones",
-    "; an expression can contain results from above",
-    " and may refer to results before it",
-)
-RULE = (
-    "Use first-order propagation: the variance is the sum over all pairs of inputs of c_i c_j u_i u_j r_ij, with "
-    "c the partial derivatives at the "
-    "measured values and r_ii = 1.",
-    "Propagation is linear, u^2 = sum of c_i * c_j * r_ij * u_i * u_j over all i and j; c are partial "
-    "derivatives at the stated values, r_ii is 1.",
-    "The squared uncertainty of a result is the double sum of c_i u_i r_ij c_j u_j (r_ii = 1), where c_i is the "
-    "derivative by input i at the values.",
-)
-SHARED = (
-    " Results that share inputs are not independent of each other, so go back to the measured quantities.",
-    " An earlier result is no independent input: propagate from the measured quantities.",
-    " Everything is propagated from what was measured, not from intermediate results as if they were independent.",
-)
-OUTPUT = (
-    "Write {folder}/{report}: an object from each result to an object with value and uncertainty (standard) as "
-    "numbers in m, kg, s with at least six "
-    "significant digits.",
-    "Result: JSON file {folder}/{report}, for each result name an object with the numbers value and uncertainty "
-    "(standard uncertainty), in m, kg and s, "
-    "six significant digits or more.",
-    "Put into {folder}/{report} a JSON object with a key per result; below it value and standard uncertainty "
-    "(key uncertainty), six digits at least, m-kg-s "
-    "units.",
-)
-KEEP = (
-    "The files given are evidence and stay as they are.",
-    "Do not edit the input files.",
-    "Input files remain unchanged.",
-)
-
-TESTS = """
-import hashlib
-from pathlib import Path
-
-FOLDER = Path(TRUTH["folder"])
-
-
-def check(key):
-    got = json.loads((FOLDER / TRUTH["report"]).read_text())
-    assert set(got) == set(TRUTH["results"])
-    for name, wanted in TRUTH["results"].items():
-        assert abs(got[name][key] - wanted[key]) <= 1e-5 * abs(wanted[key]), name
-
-
-def test_values():
-    check("value")
-
-
-def test_uncertainties():
-    check("uncertainty")
-
-
-def test_inputs_unchanged():
-    for name, digest in TRUTH["inputs"].items():
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
-"""
-INITIAL = """
-from pathlib import Path
-
-
-def test_no_report_yet():
-    folder = Path(TRUTH["folder"])
-    assert all((folder / name).is_file() for name in TRUTH["inputs"])
-    assert not (folder / TRUTH["report"]).exists()
-"""
-FRAME = """cd @FOLDER@ && python3 - <<'PY'
-import csv, json, os
-from math import sqrt
-SCALE = {"m": 1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "kg": 1, "g": 0.001, "lb": 0.45359237, "s": 1, "ms": 0.001, "min": 60}
-value, u = {}, {}
-for r in csv.DictReader(open("@READINGS@")):
-    x, s = float(r["value"]), float(r["stated"])
-    s = {"std": s, "k2": s / 2, "half": s / sqrt(3), "percent": abs(x) * s / 100}[r["kind"]]
-    value[r["name"]], u[r["name"]] = x * SCALE[r["unit"]], s * SCALE[r["unit"]]
-rho = {}
-if os.path.exists("correlations.csv"):
-    for r in csv.DictReader(open("correlations.csv")):
-        rho[r["a"], r["b"]] = rho[r["b"], r["a"]] = float(r["r"])
-lines = [l.split("=", 1) for l in open("@FORMULAS@") if "=" in l]
-lines = [(name.strip(), text.strip()) for name, text in lines]
-@BODY@
-json.dump(report, open("@REPORT@", "w"), indent=1)
-PY
-"""
-DUAL = """
-class Dual:
-    def __init__(self, x, d):
-        self.x, self.d = x, d
-    def mix(self, x, other, p, q):
-        d = {k: p * v for k, v in self.d.items()}
-        for k, v in other.d.items():
-            d[k] = d.get(k, 0) + q * v
-        return Dual(x, d)
-    def __add__(self, o):
-        return self.mix(self.x + o.x, o, 1, 1)
-    def __sub__(self, o):
-        return self.mix(self.x - o.x, o, 1, -1)
-    def __mul__(self, o):
-        return self.mix(self.x * o.x, o, o.x, self.x)
-    def __truediv__(self, o):
-        return self.mix(self.x / o.x, o, 1 / o.x, -self.x / o.x ** 2)
-scope = {k: Dual(v, {k: 1.0}) for k, v in value.items()}
-report = {}
-for name, text in lines:
-    f = scope[name] = eval(text, {}, scope)
-    variance = sum(p * q * u[a] * u[b] * (1 if a == b else rho.get((a, b), 0)) for a, p in f.d.items() for b, q in f.d.items())
-    report[name] = {"value": f.x, "uncertainty": sqrt(variance)}
-"""
-NUMERIC = """
-def run(values):
-    scope = dict(values)
-    for name, text in lines:
-        scope[name] = eval(text, {}, scope)
-    return scope
-centre, names = run(value), sorted(value)
-slope = {}
-for n in names:
-    h = abs(value[n]) * 1e-4
-    up, down = run({**value, n: value[n] + h}), run({**value, n: value[n] - h})
-    far, near = run({**value, n: value[n] + 2 * h}), run({**value, n: value[n] - 2 * h})
-    for r, _ in lines:
-        slope[r, n] = (8 * (up[r] - down[r]) - (far[r] - near[r])) / (12 * h)
-report = {}
-for r, _ in lines:
-    total = 0
-    for a in names:
-        for b in names:
-            total += slope[r, a] * u[a] * (1 if a == b else rho.get((a, b), 0)) * slope[r, b] * u[b]
-    report[r] = {"value": centre[r], "uncertainty": total ** 0.5}
-"""
 SCALES = {
     "m": 1.0,
     "cm": 0.01,
@@ -392,15 +161,10 @@ def draft(draw: Draw) -> Draft:
 
     words = {
         "folder": world.folder, "readings": world.readings, "formulas": world.formulas, "report": world.report,
-        "corr": CORR[kind(0)] if correlated else "", "chain": CHAIN[kind(3)] if chained else "",
+        "corr": WORDS["corr"][kind(0)] if correlated else "", "chain": WORDS["chain"][kind(3)] if chained else "",
     }  # fmt: skip
-    sources = {
-        "readings": READINGS, "kinds": KINDS, "units": UNITS, "formulas": FORMULAS, "rule": RULE, "shared": SHARED, "output": OUTPUT,
-        "keep": KEEP,
-    }  # fmt: skip
-    parts = {name: texts[kind(number)].format(**words) for number, (name, texts) in enumerate(sources.items())}
-    if not chained:
-        parts["shared"] = ""
+    parts: dict[str, str] = {name: WORDS[name][kind(number)].format(**words) for number, name in enumerate(SENTENCES)}
+    parts["shared"] = f" {parts['shared']}" if chained else ""
     instruction = world.text.format(
         firm=draw.pick(FIRMS), persona=world.persona, ticket=draw.between(100, 9999), what=world.what, **parts
     )

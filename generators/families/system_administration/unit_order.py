@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from generators.family import Draft, Draw, Family, Miss, Setting
+from generators.families.system_administration._unit_order import Unit, break_cycles, start_order, started
+from generators.family import Draft, Draw, Family, Miss, Setting, load_settings, load_words, resource
 from generators.task import Difficulty, Verifier
-
-Statement = tuple[str, str, str]  # (stating unit, "After" or "Before", other unit)
 
 
 @dataclass(frozen=True)
@@ -24,435 +23,16 @@ class World(Setting):
     cron: str
     words: tuple[str, ...]
     wording: int
-    bullet: str
+    bullet: str  # how each rule is listed
     text: str
 
 
-# fmt: off
-SETTINGS = (
-    World("bakery_line", "automation technician", "control box of a bakery line", "note", "/opt/line", "bake",
-          "X-Rank", "order.txt", "crontab.txt", ("oven", "belt", "mixer", "scale", "printer", "camera", "door",
-          "cooler"), 0, "\n- ", "{folder}/units has the unit files of the old control box (systemd syntax). The new "
-          "one has a tiny init and cron.{rules}\n{keep}\n"),
-    World("radar", "weather service engineer", "radar station without systemd", "ticket", "/srv/radar", "scan",
-          "X-Weight", "sequence.txt", "cron.lst", ("antenna", "receiver", "dsp", "mosaic", "archive", "uplink",
-          "clock", "power"), 1, "\n * ", "RAD-{number}: port the boot of the radar host\n\nThe replacement image "
-          "starts programs from a list and has cron. Derive what it needs from the systemd style files in "
-          "{folder}/units.{rules}\n\n{keep}\n"),
-    World("hospital_bed", "medical device integrator", "bed monitoring boot", "specification", "/opt/bedside", "ward",
-          "X-Criticality", "boot.order", "schedule.cron", ("pulse", "oxygen", "pump", "alarm", "display", "bridge",
-          "audit", "battery"), 2, "\n\n- ", "Boot sequence of the bedside computer, change {number}\n\nBasis: the "
-          "unit definitions in {folder}/units, written in the style of systemd. Products: a boot sequence and a "
-          "schedule.{rules}\n\n{keep}\n"),
-    World("arcade", "arcade operator", "arcade cabinet start-up", "chat", "/home/op/cabinet", "play", "X-Score",
-          "startup.txt", "jobs.cron", ("coin", "video", "sound", "lights", "score", "network", "input", "attract"), 0,
-          "\n> ", "our cabinets get a busybox image, so no systemd any more. units are in {folder}/units, can you "
-          "work out the boot for me? like this{rules}\n\n{keep}\n"),
-    World("dam", "hydrology engineer", "dam control boot", "runbook", "/data/dam", "gates", "X-Level", "start.list",
-          "timers.cron", ("sluice", "gauge", "siren", "valve", "logger", "modem", "plc", "solar"), 1, "\nItem: ",
-          "Runbook {number}, controller swap at the dam\n\nTake the unit files below {folder}/units and prepare the "
-          "swap.{rules}\nAttention: {keep}\n"),
-    World("library", "library IT", "self-service terminal boot", "email", "/srv/kiosk", "kiosk", "X-Importance",
-          "launch.txt", "cron.txt", ("scanner", "catalog", "session", "receipt", "rfid", "screen", "proxy", "lamp"),
-          2, "\n~ ", "Dear all,\n\nthe self-service terminals hang at boot every second day, and we want to replace "
-          "their service manager with a fixed list anyway. The definitions are in "
-          "{folder}/units.{rules}\n\n{keep}\n\nBest wishes from the reading room\n"),
-    World("ferry_bridge", "ship electrician", "bridge computer start", "email", "/opt/bridge", "sail", "X-Order",
-          "turnon.txt", "watch.cron", ("gyro", "ais", "chart", "engine", "horn", "log", "radio", "rudder"), 0, "\n+ ",
-          "Hello,\n\nbefore we leave port I need the bridge computer to come up in a known order. It was configured "
-          "with units in {folder}/units; the spare one only knows a list and a crontab. Please prepare "
-          "both.{rules}\n\n{keep}\n\nThe electrician\n"),
-    World("greenhouse", "grower", "greenhouse controller", "ticket", "/var/lib/green", "grow", "X-Need", "queue.txt",
-          "rounds.cron", ("water", "vents", "heater", "shade", "sensor", "dosing", "fans", "mist"), 1, "\n  - ",
-          "#{number} greenhouse controller: replace service manager\n\nInput is {folder}/units (unit files like "
-          "those of systemd), output goes beside it.{rules}\n\n{keep}\n"),
-)
-# fmt: on
-
-# fmt: off
-RULES: Mapping[str, tuple[str, str, str]] = {
-    "set": (
-        "Started are {target}.target and everything it needs, directly or through others, by Requires= or Wants=; "
-        "names without a unit file are ignored, and timers start nothing here.",
-        "The set to start consists of {target}.target plus whatever is reachable from it over Requires= and Wants= "
-        "(an absent unit file means the name is skipped, timers do not count).",
-        "To be started: {target}.target and, transitively, the units in Requires= and Wants= of started units. A "
-        "name for which there is no file is left out."),
-    "install": (
-        "WantedBy=X in the [Install] section of a unit counts like Wants= of it in X.",
-        "A unit with WantedBy=X under [Install] is wanted by X as if X said so itself.",
-        "[Install] WantedBy=X has the same effect as X naming the unit in Wants=."),
-    "dropin": (
-        "Files NAME.d/*.conf are read after unit NAME in the order of their names; lists grow with every assignment, "
-        "and an empty one clears what was collected so far for that key.",
-        "Drop-ins (NAME.d/*.conf, sorted by name) extend the unit NAME: each assignment of a list key adds to it, an "
-        "empty assignment throws away its earlier entries.",
-        "After a unit file its NAME.d/*.conf follow, by name. Assignments to a list accumulate; `Key=` with nothing "
-        "resets that list."),
-    "masked": (
-        "A unit file that is a link to /dev/null is masked: the unit is not started and contributes nothing.",
-        "Masked units (links to /dev/null) are neither started nor do they pull in others.",
-        "A link to /dev/null instead of a unit file means: never start it."),
-    "order": (
-        "Write {folder}/{order}, one started unit per line, so that After= and Before= between started units hold; "
-        "where several could be next, take the alphabetically first (plain byte order).",
-        "{folder}/{order} lists the started units, one a line, respecting every After= and Before= among them. "
-        "Whenever there is a choice the next line is the name that sorts first byte by byte.",
-        "Result one is {folder}/{order}: all started units line by line in an order that satisfies their After= and "
-        "Before= towards each other, always continuing with the alphabetically smallest (by bytes) of the units that "
-        "may come next."),
-    "cycle": (
-        "Some After=/Before= form cycles among started units. While there is a cycle, delete one entry: of all "
-        "entries whose two units lie on a common cycle take the one stated by the unit with the lowest {rank} (50 if "
-        "it has none), then the stating unit whose name sorts first, then the entry that does; the order is that of "
-        "the repaired units, which stay in {folder}/units.",
-        "Ordering cycles among the units to start are to be removed in the unit files themselves, one entry at a "
-        "time until none is left: candidates are the After= and Before= entries that connect two units of the same "
-        "cycle, and out goes the one whose stating unit has the smallest {rank} (no {rank} means 50); ties are "
-        "decided by the stating unit's name, then the named unit's. {order} is made after that.",
-        "Repair {folder}/units first: as long as started units form an ordering cycle, remove a single After= or "
-        "Before= entry joining two units that are on one cycle, namely that of the unit with least {rank} (default "
-        "50), equal ones by name of the unit that states it and then by the name stated."),
-    "cron": (
-        "Write {folder}/{cron} with one line for every OnCalendar= of every timer: five cron fields (numbers, *, "
-        "lists, ranges, steps), then the ExecStart= of the service that it triggers, the one in Unit= or else of the "
-        "timer's name.",
-        "{folder}/{cron} receives a crontab line per OnCalendar= entry of all timers, i.e. five numeric fields (with "
-        "*, commas, - and / as needed) and the command, which is ExecStart= of the unit in Unit= or of the service "
-        "with the timer's own name.",
-        "Result two, {folder}/{cron}: for each OnCalendar= in a timer a crontab line with minute, hour, day, month, "
-        "weekday in numeric cron notation and the ExecStart= of the triggered service (Unit=, if absent the same "
-        "base name)."),
-    "keep": (
-        "Nothing else in the unit files may change.",
-        "apart from that the unit files keep their settings.",
-        "All other settings of the units remain."),
-}
-# fmt: on
-
-TESTS = """
-import hashlib
-from pathlib import Path
-
-FOLDER = Path(TRUTH["folder"])
-UNITS = FOLDER / "units"
-
-
-def unit(name):
-    # the effective settings of a unit: (section, key) -> entries
-    found = {}
-    for path in [UNITS / name, *sorted((UNITS / (name + ".d")).glob("*.conf"))]:
-        section = ""
-        for line in path.read_text().splitlines():
-            line = line.strip()
-            if line.startswith("["):
-                section = line[1:-1]
-            elif "=" in line and line[0] not in "#;":
-                key, value = (part.strip() for part in line.split("=", 1))
-                entries = found.setdefault((section, key), [])
-                if not value:
-                    entries.clear()
-                entries += value.split() if key in ("After", "Before", "Wants", "Requires") else [value] if value else []
-    return found
-
-
-def names():
-    return sorted(path.name for path in UNITS.iterdir() if path.suffix != ".d")
-
-
-def test_order():
-    assert (FOLDER / TRUTH["order_file"]).read_text().split() == TRUTH["order"]
-
-
-def test_entries():
-    got = sorted([name, key, other] for name in names() for key in ("After", "Before") for other in set(unit(name).get(("Unit", key), [])))
-    assert got == sorted(TRUTH["entries"])
-
-
-def spread(text, low, high):
-    values = set()
-    for part in text.split(","):
-        span, _, step = part.partition("/")
-        if span == "*":
-            first, last = low, high
-        else:
-            first, _, last = span.partition("-")
-            first, last = int(first), int(last or (high if step else first))
-        assert low <= first <= last <= high, "field out of range: " + text
-        values |= set(range(first, last + 1, int(step or 1)))
-    return sorted(values)
-
-
-def meaning(line):
-    minute, hour, day, month, weekday, command = line.split(None, 5)
-    days = sorted({n % 7 for n in spread(weekday, 0, 7)})
-    return [spread(minute, 0, 59), spread(hour, 0, 23), spread(day, 1, 31), spread(month, 1, 12), days, command.strip()]
-
-
-def test_timers():
-    lines = [line for line in (FOLDER / TRUTH["cron_file"]).read_text().splitlines() if line.strip() and line[0] != "#"]
-    assert sorted(map(meaning, lines)) == sorted(map(meaning, TRUTH["cron"]))
-
-
-def test_other_settings_kept():
-    rest = {}
-    for name in names():
-        for (section, key), values in unit(name).items():
-            if key not in ("After", "Before") and values:
-                rest[f"{name} {section} {key}"] = values
-    assert hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest() == TRUTH["rest"]
-"""
-INITIAL = """
-from pathlib import Path
-
-
-def test_units_are_there():
-    folder = Path(TRUTH["folder"])
-    assert len(list((folder / "units").iterdir())) > 5
-    assert not (folder / TRUTH["order_file"]).exists()
-"""
-
-PYTHON = r"""cd @F@ && python3 - <<'PY'
-import heapq, os, re
-from pathlib import Path
-LISTS = ("After", "Before", "Wants", "Requires")
-U = Path("units")
-text, values, where = {}, {}, {}
-names = sorted(p.name for p in U.iterdir() if not p.name.endswith(".d"))
-masked = {n for n in names if (U / n).is_symlink()}
-names = [n for n in names if n not in masked]
-for n in names:
-    v = values[n] = {}
-    for path in [U / n, *sorted((U / (n + ".d")).glob("*.conf"))]:
-        for line in path.read_text().splitlines():
-            m = re.match(r"([\w-]+)\s*=\s*(.*)", line)
-            if not m:
-                continue
-            entries = v.setdefault(m[1], [])
-            if not m[2]:
-                entries.clear()
-            entries += m[2].split() if m[1] in LISTS else [m[2]]
-pulls = {n: set(values[n].get("Wants", []) + values[n].get("Requires", [])) for n in names}
-for n in names:
-    for t in values[n].get("WantedBy", []):
-        pulls.setdefault(t, set()).add(n)
-started, todo = set(), ["@T@.target"]
-while todo:
-    n = todo.pop()
-    if n in values and n not in started and not n.endswith(".timer"):
-        started.add(n)
-        todo += pulls[n]
-entries = {(n, k, o) for n in started for k in ("After", "Before") for o in values[n].get(k, []) if o in started and o != n}
-edge = lambda e: (e[2], e[0]) if e[1] == "After" else (e[0], e[2])
-rank = lambda e: (int(values[e[0]].get("@K@", ["50"])[-1]), e[0], e[2])
-def reach(edges):
-    after = {}
-    for a, b in edges:
-        after.setdefault(a, set()).add(b)
-    out = {}
-    for n in started:
-        seen, todo = set(), [n]
-        while todo:
-            for m in after.get(todo.pop(), ()):
-                if m not in seen:
-                    seen.add(m)
-                    todo.append(m)
-        out[n] = seen
-    return out
-while True:
-    r = reach(map(edge, entries))
-    bad = [e for e in entries if e[0] in r[e[2]] and e[2] in r[e[0]]]
-    if not bad:
-        break
-    victim = min(bad, key=rank)
-    entries.discard(victim)
-    n, k, o = victim
-    for path in [U / n, *sorted((U / (n + ".d")).glob("*.conf"))]:
-        lines = []
-        for line in path.read_text().splitlines():
-            if re.match(k + r"\s*=", line):
-                head, tail = line.split("=", 1)
-                kept = [w for w in tail.split() if w != o]
-                if tail.split() and not kept:
-                    continue
-                line = head + "=" + " ".join(kept)
-            lines.append(line)
-        path.write_text("\n".join(lines) + "\n")
-before = {n: 0 for n in started}
-edges = set(map(edge, entries))
-for a, b in edges:
-    before[b] += 1
-heap = [n for n in started if not before[n]]
-heapq.heapify(heap)
-order = []
-while heap:
-    n = heapq.heappop(heap)
-    order.append(n)
-    for a, b in edges:
-        if a == n:
-            before[b] -= 1
-            if not before[b]:
-                heapq.heappush(heap, b)
-Path("@O@").write_text("\n".join(order) + "\n")
-DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-SHORT = {"hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * 1", "monthly": "0 0 1 * *"}
-def number(field):
-    field = field.replace("..", "-")
-    if "/" in field:
-        start, step = field.split("/")
-        return "*/" + step if int(start) == 0 else start.lstrip("0") + "-59/" + step
-    return re.sub(r"\b0+(\d)", r"\1", field)
-def cron(when):
-    if when in SHORT:
-        return SHORT[when]
-    week, date = "*", "*-*-*"
-    for part in when.split():
-        if part[0].isalpha():
-            week = re.sub("[A-Z][a-z]+", lambda m: str(DAYS.index(m[0])), part).replace("..", "-")
-        elif ":" in part:
-            hour, minute = part.split(":")[:2]
-        else:
-            date = part
-    _, month, day = date.split("-")
-    return f"{number(minute)} {number(hour)} {number(day)} {number(month)} {week}"
-with open("@C@", "w") as out:
-    for n in names:
-        if n.endswith(".timer"):
-            service = values[n].get("Unit", [n[:-6] + ".service"])[-1]
-            for when in values[n]["OnCalendar"]:
-                out.write(cron(when) + " " + values[service]["ExecStart"][-1] + "\n")
-PY
-"""
-PERL = r"""cd @F@ && cat > /tmp/boot.pl <<'PL'
-use strict; my (%v, %start, %pull, @e); my %list = map { ($_ => 1) } qw(After Before Wants Requires);
-sub parts { my $n = shift; ("units/$n", sort glob("units/$n.d/*.conf")) }
-for my $n (map { s{units/}{}r } grep { !-d and !-l } glob("units/*")) { $v{$n} = {};
-  for my $p (parts($n)) { open my $f, "<", $p; while (<$f>) { next unless /^([\w-]+)\s*=\s*(.*?)\s*$/; my ($k, $x) = ($1, $2);
-    if ($x eq "") { $v{$n}{$k} = []; next } push @{$v{$n}{$k}}, $list{$k} ? split(" ", $x) : $x } } }
-for my $n (keys %v) { push @{$pull{$n}}, @{$v{$n}{Wants} || []}, @{$v{$n}{Requires} || []};
-  push @{$pull{$_}}, $n for @{$v{$n}{WantedBy} || []} }
-my @todo = ("@T@.target"); while (@todo) { my $n = shift @todo; next if !$v{$n} or $start{$n}++ or $n =~ /timer$/;
-  push @todo, @{$pull{$n} || []} } delete @start{grep { !$v{$_} or /timer$/ } keys %start};
-for my $n (keys %start) { for my $k (qw(After Before)) { my %s;
-  push @e, [$n, $k, $_] for grep { $start{$_} and $_ ne $n and !$s{$_}++ } @{$v{$n}{$k} || []} } }
-sub ends { my $e = shift; $e->[1] eq "After" ? @$e[2, 0] : @$e[0, 2] }
-sub closure { my %r; for (@e) { my ($a, $b) = ends($_); $r{$a}{$b} = 1 }
-  for my $k (keys %start) { for my $i (keys %start) { next unless $r{$i}{$k}; $r{$i}{$_} = 1 for keys %{$r{$k}} } } \%r }
-sub prio { my $x = $v{$_[0]}{"@K@"}; $x ? $x->[-1] : 50 }
-while (1) { my $r = closure(); my @bad = grep { my ($a, $b) = ends($_); $r->{$b}{$a} } @e; last unless @bad;
-  my ($x) = sort { prio($a->[0]) <=> prio($b->[0]) or $a->[0] cmp $b->[0] or $a->[2] cmp $b->[2] } @bad;
-  @e = grep { $_ != $x } @e; my ($n, $k, $o) = @$x;
-  for my $p (parts($n)) { open my $f, "<", $p; my @l = <$f>; close $f; my @out;
-    for (@l) { if (/^$k\s*=\s*\S/) { my ($h, $t) = split /=/, $_, 2; my @w = grep { $_ ne $o } split " ", $t;
-      next unless @w; $_ = "$h=@w\n" } push @out, $_ }
-    open $f, ">", $p; print $f @out } }
-my %need; for (@e) { my ($a, $b) = ends($_); $need{$b}{$a} = 1 } open my $f, ">", "@O@"; my %left = %start;
-while (%left) { my ($n) = sort grep { my $u = $_; !grep { $left{$_} } keys %{$need{$u} || {}} } keys %left;
-  print $f "$n\n"; delete $left{$n} } close $f;
-my %d = (Sun => 0, Mon => 1, Tue => 2, Wed => 3, Thu => 4, Fri => 5, Sat => 6);
-my %short = (hourly => "*-*-* *:00", daily => "*-*-* 00:00", weekly => "Mon *-*-* 00:00", monthly => "*-*-01 00:00");
-open $f, ">", "@C@"; for my $t (sort grep { /timer$/ } keys %v) { (my $s = $t) =~ s/timer$/service/; $s = $v{$t}{Unit}[-1] if $v{$t}{Unit};
-  for (@{$v{$t}{OnCalendar}}) { my $w = $short{$_} || $_; my $week = "*"; $week = $1 if $w =~ s/^([A-Z]\S+)\s+//;
-    $week =~ s/([A-Z][a-z]+)/$d{$1}/g; my ($mon, $day) = $w =~ /^\S+?-(\S+)-(\S+)\s/ ? ($1, $2) : ("*", "*");
-    my ($h, $m) = $w =~ /(\S+?):([^:\s]+)(?::00)?$/; my @f = ($m, $h, $day, $mon, $week);
-    for (@f) { s/\.\./-/g; s{^0+/}{*/}; s{^(\d+)/}{$1-59/}; s/\b0+(?=\d)//g } print $f "@f $v{$s}{ExecStart}[-1]\n" } }
-PL
-perl /tmp/boot.pl; rm -f /tmp/boot.pl
-"""
-
-
-@dataclass
-class Unit:
-    """A unit as drawn. `extra` holds the lists that stand in a drop-in, `reset` keys that the drop-in clears first."""
-
-    name: str
-    rank: int | None = None
-    lists: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    extra: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    reset: tuple[str, ...] = ()
-    wanted_by: str = ""
-
-    def add(self, key: str, other: str, in_extra: bool = False) -> None:
-        """Put a name into a list; nothing is both before and after the same unit."""
-        opposite = {"After": "Before", "Before": "After"}.get(key, "")
-        for lists in (self.lists, self.extra):
-            if other in lists.get(opposite, []):
-                lists[opposite].remove(other)
-        entries = (self.extra if in_extra else self.lists).setdefault(key, [])
-        if other not in entries:
-            entries.append(other)
-
-    def entries(self, key: str) -> list[str]:
-        """The effective list."""
-        base = [] if key in self.reset else self.lists.get(key, [])
-        return list(dict.fromkeys([*base, *self.extra.get(key, [])]))
-
-
-def started(units: Mapping[str, Unit], target: str) -> set[str]:
-    """What the target pulls in."""
-    done: set[str] = set()
-    todo = [target]
-    while todo:
-        name = todo.pop()
-        if name in done or name not in units:
-            continue
-        done.add(name)
-        todo += [*units[name].entries("Wants"), *units[name].entries("Requires")]
-        todo += [unit.name for unit in units.values() if unit.wanted_by == name]
-    return done
-
-
-def ends(statement: Statement) -> tuple[str, str]:
-    """First and second of the two units."""
-    unit, key, other = statement
-    return (other, unit) if key == "After" else (unit, other)
-
-
-def reachable(statements: Iterable[Statement]) -> dict[str, set[str]]:
-    """Which units come later, for each."""
-    later: dict[str, set[str]] = {}
-    for statement in statements:
-        first, second = ends(statement)
-        later.setdefault(first, set()).add(second)
-    result: dict[str, set[str]] = {}
-    for start in later:
-        seen: set[str] = set()
-        todo = [start]
-        while todo:
-            fresh = later.get(todo.pop(), set()) - seen
-            seen |= fresh
-            todo += fresh
-        result[start] = seen
-    return result
-
-
-def break_cycles(units: Mapping[str, Unit], statements: set[Statement]) -> list[Statement]:
-    """The statements to delete, in order."""
-    left, removed = set(statements), list[Statement]()
-    while True:
-        later = reachable(left)
-        bad = [s for s in left if ends(s)[0] in later.get(ends(s)[1], ())]
-        if not bad:
-            return removed
-
-        def place(statement: Statement) -> tuple[int, str, str]:
-            rank = units[statement[0]].rank
-            return (50 if rank is None else rank, statement[0], statement[2])
-
-        removed.append(min(bad, key=place))
-        left.discard(removed[-1])
-
-
-def start_order(names: set[str], statements: Iterable[Statement]) -> list[str]:
-    """Alphabetical among those that may be next."""
-    pairs = {ends(s) for s in statements}
-    order: list[str] = []
-    left = set(names)
-    while left:
-        blocked = {second for first, second in pairs if first in left}
-        order.append(min(left - blocked))
-        left.discard(order[-1])
-    return order
+SETTINGS = load_settings(__file__, World)
+RULES: Mapping[str, tuple[str, str, str]] = load_words(__file__, "wordings.yaml")
+TESTS = resource(__file__, "tests.py")
+INITIAL = resource(__file__, "initial.py")
+SOLUTION = resource(__file__, "solution.sh")
+ALTERNATIVE = resource(__file__, "alternative.sh")
 
 
 def draw_units(draw: Draw, world: World, count: int, level: int) -> dict[str, Unit]:
@@ -605,7 +185,10 @@ def draft(draw: Draw) -> Draft:
     rules = {key: texts[world.wording].format(**where) for key, texts in RULES.items() if key not in absent}
     keep = rules.pop("keep")
     instruction = world.text.format(
-        number=draw.between(100, 999), rules=world.bullet + world.bullet.join(rules.values()), keep=keep, **where
+        number=draw.between(100, 999),
+        rules="".join(world.bullet.format(rule=rule) for rule in rules.values()),
+        keep=keep,
+        **where,
     )
     fill = {"@F@": world.folder, "@T@": world.target, "@K@": world.rank, "@O@": world.order, "@C@": world.cron}
     weights = (
@@ -662,10 +245,10 @@ def draft(draw: Draw) -> Draft:
         weights=weights,
         guards=["test_other_settings_kept"] if level else ["test_other_settings_kept", "test_entries"],
         initial=INITIAL,
-        solution=filled(PYTHON, fill),
-        alternatives=[filled(PERL, fill)],
+        solution=filled(SOLUTION, fill),
+        alternatives=[filled(ALTERNATIVE, fill)],
         misses=[
-            Miss(name, why, filled(PYTHON, {old: new, **fill}), caught) for name, why, old, new, caught in variants
+            Miss(name, why, filled(SOLUTION, {old: new, **fill}), caught) for name, why, old, new, caught in variants
         ],
         requirements=[
             *((text, cited.get(key, ["test_order"])) for key, text in rules.items()),

@@ -1,0 +1,2 @@
+def test_rejects():
+    assert table("rejects") == TRUTH["rejects"]

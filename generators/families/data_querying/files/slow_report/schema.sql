@@ -1,0 +1,4 @@
+CREATE TABLE @owner@ (id INTEGER PRIMARY KEY, name TEXT NOT NULL, @group@ TEXT);
+CREATE TABLE @fact@ (id INTEGER PRIMARY KEY, @key@ INTEGER, @value@ INTEGER, @day@ TEXT, @state@ TEXT);
+CREATE TABLE @part@ (id INTEGER PRIMARY KEY, @fact@_id INTEGER, @value@ INTEGER);
+CREATE TABLE @black@ (@key@ INTEGER);

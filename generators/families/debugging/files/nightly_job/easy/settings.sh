@@ -1,0 +1,3 @@
+MINIMUM={minimum}
+export TZ="{zone}"
+export LC_ALL=C.UTF-8

@@ -1,0 +1,1 @@
+MINIMUM={minimum}
