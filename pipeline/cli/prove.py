@@ -140,17 +140,20 @@ def interactive(sandbox: BubblewrapSandbox) -> None:
     try:
         if is_terminal:
             tty.setraw(0)
-            size = shutil.get_terminal_size()
-            termios.tcsetwinsize(ours, (size.lines, size.columns))
-            signal.signal(
-                signal.SIGWINCH, lambda *_: termios.tcsetwinsize(ours, tuple(reversed(shutil.get_terminal_size())))
-            )
+            _resize(ours)
+            signal.signal(signal.SIGWINCH, lambda *_: _resize(ours))
         _forward(ours, reply.channel.fileno())
     finally:
         if before is not None:
             termios.tcsetattr(0, termios.TCSADRAIN, before)
         reply.close()
         os.close(ours)
+
+
+def _resize(terminal: int) -> None:
+    """Give the sandbox's terminal the size of ours."""
+    size = shutil.get_terminal_size()
+    termios.tcsetwinsize(terminal, (size.lines, size.columns))
 
 
 def _forward(terminal: int, ended: int) -> None:

@@ -71,7 +71,7 @@ def build(draw: Draw, world: World, kind: str, tariff: Tariff) -> tuple[History,
             state[name] += draw.between(1, 9) * 2
         elif name == "docs":
             docs[f"docs/{draw.pick(('rules', 'terms', 'notes', 'people'))}.md"] = (
-                f"{draw.pick(WORDS['nouns'])}: {draw.between(100, 999)}\n"
+                f"{draw.pick(NOUNS)}: {draw.between(100, 999)}\n"
             )
         elif name == "whole":
             state["torn"] = 0
@@ -106,7 +106,7 @@ def build(draw: Draw, world: World, kind: str, tariff: Tariff) -> tuple[History,
         other = fork
         here = dict(history.trees[fork])
         for number in range(2 + scale):
-            here = {**here, f"docs/main{number}.md": f"{draw.pick(WORDS['nouns'])}: {draw.between(100, 999)}\n"}
+            here = {**here, f"docs/main{number}.md": f"{draw.pick(NOUNS)}: {draw.between(100, 999)}\n"}
             docs[f"docs/main{number}.md"] = here[f"docs/main{number}.md"]
             other = history.commit("main", subject("docs"), here, [other])
         tip = history.commit("main", "Merge branch 'topic/cleanup'", files(), [other, tip])
