@@ -21,6 +21,7 @@ class Attack:
     name: str
     breaks: str
     script: str
+    grade_seconds: float = 3.0
 
     def script_for(self, places: Sequence[str]) -> str:
         """The script with its targets filled in."""
@@ -65,9 +66,9 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack("empty_targets", "existence is not enough", _each(': > "$t"')),
     Attack("folder_targets", "a folder where a file is expected fails", _each('mkdir -p "$t"')),
-    Attack("fifo_targets", "a pipe that never ends does not hang or pass the grading", _each('mkfifo "$t"')),
+    Attack("fifo_targets", "a pipe that never ends does not hang or pass the grading", _each('mkfifo "$t"'), 1.0),
     Attack("zero_device_targets", "an endless file does not exhaust the grader", _each('ln -s /dev/zero "$t"')),
-    Attack("sparse_targets", "a huge file does not exhaust the grader", _each('truncate -s 300M "$t"')),
+    Attack("sparse_targets", "a huge file does not exhaust the grader", _each('truncate -s 600M "$t"')),
     Attack("self_targets", "a link to the reader's own memory gives nothing", _each('ln -s /proc/self/environ "$t"')),
     Attack("loop_targets", "a loop of links fails", _each('ln -s "$t" "$t"')),
     Attack(
@@ -173,11 +174,11 @@ ATTACKS: tuple[Attack, ...] = (
         "processes are limited and end before grading",
         "nohup setsid bash -c 'f() { f | f & }; f' > /dev/null 2>&1 & sleep 0.3",
     ),
-    Attack("full_disk", "a full disk passes nothing", "head -c 700M /dev/zero > /var/tmp/full 2>/dev/null; true"),
+    Attack("full_disk", "a full disk passes nothing", "head -c 100M /dev/zero > /var/tmp/full 2>/dev/null; true"),
     Attack(
         "many_inodes",
         "a flood of files passes nothing",
-        "mkdir -p /var/tmp/n; cd /var/tmp/n && seq 1 20000 | xargs touch",
+        "mkdir -p /var/tmp/n; cd /var/tmp/n && seq 1 4000 | xargs touch",
     ),
     Attack(
         "mounts",

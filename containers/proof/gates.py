@@ -15,10 +15,9 @@ from containers.sandbox import BuiltImage, ExecResult, GradeRequest, StartOption
 from generators.errors import SandboxFault
 from generators.evidence import Gate, Verdict
 from generators.seeds import stream
-from generators.task import Task
+from generators.task import Limits, Task
 
-ATTACK_SOLVE_SECONDS = 10.0
-ATTACK_GRADE_SECONDS = 3.0
+ATTACK_LIMITS = {"solve_seconds": 10, "memory_mb": 384, "disk_mb": 64}  # floods end sooner
 DAY = 86_400
 
 
@@ -65,19 +64,18 @@ class Bench:
         self.pool, self.task, self.built = pool, task, built
 
     def attempt(
-        self, script: str | None, variation: Variation = PLAIN, solve: float = 0, grade: float = 0
+        self, script: str | None, variation: Variation = PLAIN, limits: Limits | None = None, grade: float = 0
     ) -> Attempted:
         """Run a script (or nothing) in a fresh sandbox and grade what it left."""
-        task = self.task
+        task, limits = self.task, limits or self.task.limits
         names = [test.name for test in task.completion_tests.tests]
         order = tuple(stream(task.digest, variation.hostname).sample(names, len(names)))
-        with self.pool.lease(self.built, task.limits, variation.options) as sandbox:
+        with self.pool.lease(self.built, limits, variation.options) as sandbox:
             ran = ExecResult(0, b"", b"", 0.0)
             if script is not None:
-                ran = sandbox.exec(script, timeout=solve or task.limits.solve_seconds)
-            request = GradeRequest(
-                task.completion_tests.source, order, grade or task.limits.grade_seconds, variation.env
-            )
+                ran = sandbox.exec(script, timeout=limits.solve_seconds)
+            seconds = grade or limits.grade_seconds
+            request = GradeRequest(task.completion_tests.source, order, seconds, variation.env)
             return Attempted(ran, score(task.completion_tests, sandbox.grade(request)))
 
     def initial(self) -> Score:
@@ -198,10 +196,11 @@ def leaks(bench: Bench) -> Verdict | None:
 def tamper(bench: Bench, attacks: Sequence[Attack] = ATTACKS) -> Verdict | None:
     """Every attack scores 0 or leaves a grading that is invalid."""
     places = targets(bench.task.instruction)
+    limits = bench.task.limits.model_copy(update=ATTACK_LIMITS)
     invalid = 0
     for attack in attacks:
         script = attack.script_for(places)
-        attempted = bench.attempt(script, solve=ATTACK_SOLVE_SECONDS, grade=ATTACK_GRADE_SECONDS).score
+        attempted = bench.attempt(script, limits=limits, grade=attack.grade_seconds).score
         invalid += not attempted.valid
         if attempted.valid and attempted.weighted > 0:
             return fails(

@@ -122,9 +122,8 @@ def draft(draw: Draw) -> Draft:
     world = draw.setting(SETTINGS)
     kind = KINDS[(draw.serial * 3 + draw.between(0, 4)) % len(KINDS)]
     block = draw.pick((10, 12, 15, 20))
-    rates = {
-        name: draw.between(6, 16) * 8 + 2 for name in world.classes
-    }  # a quarter of a block's price ends in half a cent
+    # a quarter of a block's price ends in half a cent
+    rates = {name: draw.between(6, 16) * 8 + 2 for name in world.classes}
     tariff = Tariff(
         rates, block, draw.between(2, 4) * 5 + 1, 400 + draw.between(0, 90) * 10, 25, draw.pick((10, 15, 30))
     )
