@@ -84,7 +84,7 @@ def test_no_user_namespaces_is_said(tmp_path: Path) -> None:
         str(save(tmp_path, toy())),
     ]
     if subprocess.run(
-        command[:3] + ["-c", "echo 0 > /proc/sys/user/max_user_namespaces"], capture_output=True
+        [*command[:3], "-c", "echo 0 > /proc/sys/user/max_user_namespaces"], capture_output=True
     ).returncode:
         pytest.skip("no user namespaces to begin with")
     env = {**os.environ, "TERMFORGE_HOME": f"/var/tmp/termforge-no-userns-{os.getpid()}"}

@@ -38,7 +38,6 @@ class Case:
 
 SETTINGS = load_settings(__file__, World)
 WORDS = load_words(__file__, "wordings.yaml")
-
 MODULE = resource(__file__, "model.py")
 TESTS = resource(__file__, "tests.py")
 EVENT_TEST = resource(__file__, "event_test.py")

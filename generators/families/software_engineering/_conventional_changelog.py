@@ -166,3 +166,63 @@ class History:
                 seen.add(number)
                 todo += self.commits[number].parents
         return seen
+
+
+def fill_history(history: History, major: int, last: str, survives: bool) -> None:
+    """Commits and tags in which every trap of the difficulty occurs; `survives` means that a breaking change remains."""
+    draw = history.draw
+    level = draw.by_difficulty(easy=0, medium=1, hard=2)
+    history.commit("main", "chore: start\n", (Entry("chore", "", "start"),))
+    old = [history.plain("main", draw.pick(("feat", "fix", "docs"))) for _ in range(2 + 3 * level)]
+    history.tag(f"v{major}.9.{draw.between(0, 3)}", old[-1])
+    fork = history.plain("main", "feat")
+    if level == 2:  # forked before the release, merged after it
+        history.fork("topic/early", fork)
+        history.plain("topic/early", "fix")
+        history.plain("topic/early", "feat")
+    history.plain("main", "fix")
+    history.tag(f"v{last}", history.plain("main", "feat"))
+    released = history.refs["main"]
+    steps = (
+        ["feat", "fix", "fix", "perf", "docs", "decoy", "decoy"]
+        + ["!"] * survives
+        + ["feat"] * level
+        + ["footer"] * (level * survives)
+    )
+    steps += [
+        draw.pick(("feat", "fix", "perf", "docs", "chore", "refactor", "test", "decoy")) for _ in range(12 * level)
+    ]
+    steps += ["undo", "old"] * (level > 0) + ["redo", "squash", "squash", "merge", "early"] * (level == 2)
+    pull = draw.between(20, 90)
+    for step in draw.shuffled(steps):
+        if step in VERBS:
+            history.plain("main", step)
+        elif step in ("!", "footer"):
+            history.plain("main", draw.pick(("feat", "fix", "refactor")), step)
+        elif step == "decoy":
+            history.decoy("main")
+        elif step in ("undo", "redo"):
+            target = history.plain("main", "feat", "!" if step == "undo" and not survives else "")
+            history.plain("main", draw.pick(("docs", "test")))
+            gone = history.revert("main", target)
+            if step == "redo":
+                history.decoy("main")
+                history.revert("main", gone)
+        elif step == "old":
+            history.revert("main", released)
+        elif step == "squash":
+            pull += draw.between(1, 5)
+            history.squash("main", pull)
+        elif step == "merge":
+            history.fork("topic/late", history.refs["main"])
+            for kind in ("feat", "fix", "docs"):
+                history.plain("topic/late", kind)
+            history.plain("main", "chore")
+            history.commit("main", "feat: merge topic/late\n", merge=history.refs["topic/late"])
+        else:
+            history.commit("main", "Merge branch 'topic/early'\n", merge=history.refs["topic/early"])
+    if level:  # a pre-release on the way, and a release that this branch does not have
+        history.tag(f"v{major + 1}.0.0-rc.1", history.refs["main"])
+        history.fork("next", fork)
+        history.tag(f"v{major + 2}.0.0", history.plain("next", "feat"))
+        history.plain("main", "fix")
