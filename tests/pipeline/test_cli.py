@@ -174,8 +174,19 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_build_goes_on_where_it_was(tmp_path: Path, how: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("how", "when"),
+    [
+        (signal.SIGINT, "proven: 1"),
+        (signal.SIGKILL, "proven: 1"),
+        pytest.param(signal.SIGINT, "drafts: 1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, "environments: 1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "drafts: 1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "environments: 1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "proven: 3", marks=pytest.mark.slow),
+    ],
+)
+def test_a_stopped_build_goes_on_where_it_was(tmp_path: Path, how: signal.Signals, when: str) -> None:
     """Stopped half way, the same command finishes; what was proven is not proven again, and nothing is left behind."""
     seed = time.time_ns() % 10**9  # nothing of this is proven yet
     (tmp_path / "tiny.yaml").write_text(TINY.replace("seed: 3", f"seed: {seed}"))
@@ -185,7 +196,7 @@ def test_a_stopped_build_goes_on_where_it_was(tmp_path: Path, how: signal.Signal
     first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
     assert first.stderr is not None
     for line in first.stderr:
-        if line.startswith("proven: 1"):
+        if line.startswith(when):
             first.send_signal(how)
             break
     rest = first.stderr.read()
