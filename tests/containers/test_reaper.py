@@ -22,7 +22,7 @@ from generators.task import Limits
 from tests.toys import toy
 engine = BubblewrapEngine()
 sandbox = engine.start(engine.build(toy().image, Limits()), Limits())
-sandbox.exec("setsid sleep 4242 > /dev/null 2>&1 &", timeout=10)
+sandbox.exec("setsid sleep 4242 > /dev/null 2>&1 & until pgrep -x sleep; do :; done", timeout=10)
 (engine.state.folder("tmp") / f"{engine.state.owner}-half-built").mkdir()
 print(engine.state.owner, flush=True)
 time.sleep(60)
@@ -50,26 +50,34 @@ def wait_until_gone(text: bytes, seconds: float = 5.0) -> None:
 def test_nothing_survives_kill_9(engine: BubblewrapEngine, whom: str) -> None:
     victim = subprocess.Popen([sys.executable, "-c", VICTIM], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None
-    owner = victim.stdout.readline().strip()
-    wardens = [pid for pid in running(b"containers.warden.server") if parent(pid) == victim.pid]
-    assert running(b"sleep\x004242")
-    if whom != "driver":
-        os.kill(int(wardens[0]), signal.SIGKILL)
-    if whom != "warden":
+    try:
+        owner = victim.stdout.readline().strip()
+        _kill(victim, whom)
+        wait_until_gone(b"sleep\x004242")
+    finally:
         victim.kill()
         victim.wait()
-    wait_until_gone(b"sleep\x004242")
-    victim.kill()
-    victim.wait()
-    victim.stdout.close()
+        victim.stdout.close()
     reaped = reaper.reap(engine.state, engine.warden, engine.ids, engine.hierarchy)
     assert reaped.folders >= 1
     left = [path for root in engine.hierarchy.folders for path in root.glob(f"{owner}-*")]
     assert not left + list(engine.state.folder("tmp").glob(f"{owner}-*"))
 
 
+def _kill(victim: subprocess.Popen[str], whom: str) -> None:
+    assert running(b"sleep\x004242")
+    wardens = [pid for pid in running(b"containers.warden.server") if parent(pid) == victim.pid]
+    if whom != "driver":
+        os.kill(int(wardens[0]), signal.SIGKILL)
+    if whom != "warden":
+        victim.kill()
+
+
 def parent(pid: str) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:  # it ended in between
+        return -1
 
 
 def test_what_a_living_run_uses_is_not_touched(engine: BubblewrapEngine) -> None:
