@@ -7,7 +7,6 @@ Protected: the host's files, processes, network and kernel interfaces; other san
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import select
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Self
 
 from containers import layers, probe, reaper, rootfs
+from containers.engines.slots import Slots
 from containers.linux import cgroups, identity
 from containers.proof import leak
 from containers.sandbox import (
@@ -54,7 +54,7 @@ class BubblewrapSandbox:
 
     def __init__(self, engine: BubblewrapEngine, built: BuiltImage, limits: Limits, options: StartOptions) -> None:
         self.engine, self.built, self.limits, self.options = engine, built, limits, options
-        self._group: cgroups.Group | None = None
+        self.slot = engine.slots.take(limits)
         self._namespaces: dict[str, int] = {}
         self._fds: list[int] = []
         self._init = self._upper = self._keeper = -1
@@ -68,7 +68,6 @@ class BubblewrapSandbox:
     ) -> Self:
         """Create the namespaces and mounts. `persistent` (upper, work) keeps the writable layer on disk, for builds."""
         engine = self.engine
-        self._group = engine.new_group(self.limits)
         argv = [
             str(engine.bwrap),
             "--unshare-pid",
@@ -103,13 +102,12 @@ class BubblewrapSandbox:
         self._fds += [self._keeper, ready, info, errors]
         request = {
             "id_map": vars(engine.ids),
-            "procs": self._procs(),
             "scratch": None if persistent else scratch,
             "disk_mb": self.limits.disk_mb,
             "argv": argv,
             "env": {"PATH": DEFAULT_PATH, **engine.bwrap_env},
         }
-        reply = engine.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
+        reply = self.slot.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
         for fd in (keeper_read, keeper_out, info_write):
             os.close(fd)
         try:
@@ -161,8 +159,7 @@ class BubblewrapSandbox:
         for fd in self._fds:
             with contextlib.suppress(OSError):
                 os.close(fd)
-        if self._group is not None:
-            self.engine.old_group(self._group)
+        self.engine.slots.give(self.slot, clean=self._ended or self._init < 0)
 
     def __enter__(self) -> Self:
         return self
@@ -241,13 +238,12 @@ class BubblewrapSandbox:
             "gid": 0 if as_root else built.gid,
             "groups": [] if as_root else list(built.groups),
             "tty": tty,
-            "procs": self._procs(),
-            "max_processes": None if self._group else self.limits.pids,
+            "max_processes": None if self.slot.group else self.limits.pids,
             "kinds": list(self._namespaces),
         }
         if self._ended:
             raise SandboxFault("the sandbox's processes were already ended")
-        return self.engine.warden.call("execute", request, [*stdio, *self._namespaces.values()])
+        return self.slot.warden.call("execute", request, [*stdio, *self._namespaces.values()])
 
     def put(self, files: Sequence[PutFile]) -> None:
         """Place files, making folders as needed."""
@@ -272,8 +268,8 @@ class BubblewrapSandbox:
         content = memory_file(data)
         spaces = self._some("user", "mnt")
         try:
-            request = {"entries": list(entries), "procs": self._procs(), "kinds": list(spaces)}
-            with self.engine.warden.call("put", request, [content, *spaces.values()]) as reply:
+            request = {"entries": list(entries), "kinds": list(spaces)}
+            with self.slot.warden.call("put", request, [content, *spaces.values()]) as reply:
                 reply.receive(_START_SECONDS)
         finally:
             os.close(content)
@@ -283,8 +279,8 @@ class BubblewrapSandbox:
         content = memory_file()
         spaces = self._some("user", "mnt")
         try:
-            request = {"path": path, "limit": limit, "procs": self._procs(), "kinds": list(spaces)}
-            with self.engine.warden.call("get", request, [content, *spaces.values()]) as reply:
+            request = {"path": path, "limit": limit, "kinds": list(spaces)}
+            with self.slot.warden.call("get", request, [content, *spaces.values()]) as reply:
                 reply.receive(_START_SECONDS)
             return read_memory_file(content)
         finally:
@@ -293,14 +289,14 @@ class BubblewrapSandbox:
     def changed_paths(self) -> list[str]:
         """Paths that differ from the image, sorted; deleted ones too."""
         spaces = self._some("user")
-        with self.engine.warden.call("changed", {"kinds": list(spaces)}, [self._upper, *spaces.values()]) as reply:
+        with self.slot.warden.call("changed", {"kinds": list(spaces)}, [self._upper, *spaces.values()]) as reply:
             return [entry["path"] for entry in reply.receive(_START_SECONDS)]
 
     def kill_session(self, session: int) -> None:
         """Kill every process of a session inside but its leader."""
         spaces = self._some("user", "mnt", "pid")
         request = {"session": session, "kinds": list(spaces)}
-        with self.engine.warden.call("signal_children", request, list(spaces.values())) as reply:
+        with self.slot.warden.call("signal_children", request, list(spaces.values())) as reply:
             reply.receive(_START_SECONDS)
 
     def grade(self, request: GradeRequest) -> GradeResult:
@@ -316,8 +312,8 @@ class BubblewrapSandbox:
             "env": env,
             "seed": request.seed,
             "timeout": request.timeout,
-            "procs": self._procs(),
-            "max_processes": None if self._group else self.limits.pids,
+            "procs": self.slot.joins(),
+            "max_processes": None if self.slot.group else self.limits.pids,
             "kinds": list(spaces),
         }
         warden = self.engine.grader(int(request.env.get("PYTHONHASHSEED", "0")))
@@ -345,9 +341,6 @@ class BubblewrapSandbox:
     def _some(self, *kinds: str) -> dict[str, int]:
         return {kind: self._namespaces[kind] for kind in kinds}
 
-    def _procs(self) -> list[str]:
-        return self._group.procs_files() if self._group else []
-
 
 class BubblewrapEngine:
     """Builds images as overlay layers and starts sandboxes over them. Safe for several threads."""
@@ -366,10 +359,10 @@ class BubblewrapEngine:
         self.ids = identity.id_map()
         self.hierarchy = cgroups.detect()
         self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
-        self._names = itertools.count()
         self._lock, self._clock_lock = threading.Lock(), threading.Lock()
         self._graders: dict[int, Warden] = {}
-        self.warden = self.grader(0)
+        self.warden = Warden("keeper")
+        self.slots = Slots(self.hierarchy, self.state.owner)
         self._must_have_namespaces()
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
 
@@ -387,20 +380,11 @@ class BubblewrapEngine:
             raise EngineError(f"a program run in a user namespace ended with {code}; run `termforge doctor`")
 
     def grader(self, hash_seed: int) -> Warden:
-        """The warden whose interpreter has this hash seed; started on first use."""
+        """The grader whose interpreter has this hash seed; started on first use."""
         with self._lock:
             if hash_seed not in self._graders:
-                self._graders[hash_seed] = Warden(hash_seed)
+                self._graders[hash_seed] = Warden("grader", hash_seed)
             return self._graders[hash_seed]
-
-    def new_group(self, limits: Limits) -> cgroups.Group | None:
-        """A control group for one sandbox, named after this process so that it can be reaped."""
-        name = f"{self.state.owner}-{next(self._names)}"
-        return cgroups.make(self.hierarchy, name, limits.memory_mb, limits.pids, limits.cpus)
-
-    def old_group(self, group: cgroups.Group) -> None:
-        """Remove a group that is no longer used."""
-        group.remove()
 
     def clock_library(self) -> Path:
         """The library that shifts the wall clock (proof/clock.c); compiled in a sandbox on first use."""
@@ -443,8 +427,9 @@ class BubblewrapEngine:
 
     def close(self) -> None:
         """End the wardens and every sandbox with them."""
+        self.slots.close()
         with self._lock:
-            for warden in self._graders.values():
+            for warden in (self.warden, *self._graders.values()):
                 warden.close()
             self._graders.clear()
 

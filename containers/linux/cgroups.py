@@ -90,6 +90,11 @@ class Group:
         """The files a process writes its id to in order to join."""
         return [str(folder / "cgroup.procs") for folder in self.folders]
 
+    def add(self, pid: int) -> None:
+        """Move a process into the group."""
+        for file in self.procs_files():
+            Path(file).write_text(str(pid))
+
     def pids(self) -> set[int]:
         """Processes in the group."""
         found: set[int] = set()
@@ -106,7 +111,7 @@ class Group:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             left = [folder for folder in self.folders if not _removed(folder)]
-            if not left or time.monotonic() > deadline:
+            if not left or time.monotonic() >= deadline:
                 return not left
             time.sleep(0.005)
 

@@ -1,6 +1,7 @@
 """The warden: one small, single-threaded process per worker that makes sandboxes and enters them.
 
-It is forked for every operation, so that an operation starts with an interpreter (and pytest) already in memory and nothing
-is ever imported from a sandbox. It knows no task and keeps no state: its owner holds the descriptors of each sandbox.
-When its owner goes, it goes; when it goes, every sandbox it made is killed by the kernel (parent-death signal).
+It is forked for every operation, so that an operation starts with an interpreter already in memory (a grader's with pytest
+and the standard library) and nothing is ever imported from a sandbox. It knows no task and keeps no state: its owner holds
+the descriptors of each sandbox. When its owner goes, it goes; when it goes, every sandbox it made is killed by the kernel
+(parent-death signal).
 """

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from generators.errors import EngineError, SandboxFault
 
@@ -69,9 +69,12 @@ class Reply:
 
 
 class Warden:
-    """A warden process and the socket to it. Safe for several threads."""
+    """A warden process and the socket to it. Safe for several threads.
 
-    def __init__(self, hash_seed: int = 0) -> None:
+    A "keeper" makes and enters sandboxes; a "grader" has pytest and the standard library in memory, and a hash seed.
+    """
+
+    def __init__(self, role: Literal["keeper", "grader"], hash_seed: int = 0) -> None:
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         env = {
             "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
@@ -82,7 +85,7 @@ class Warden:
         self._control = own
         self._lock = threading.Lock()
         self.process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-m", "containers.warden.server", str(other.fileno())],
+            [sys.executable, "-s", "-P", "-m", "containers.warden.server", str(other.fileno()), role],
             pass_fds=[other.fileno()],
             env=env,
             stdin=subprocess.DEVNULL,

@@ -66,7 +66,10 @@ def limit(kind: int, value: int) -> None:
 
 
 def set_limits(max_processes: int | None) -> None:
-    """No core files, a sane number of descriptors, and a process limit where no control group gives one."""
+    """No core files, a sane number of descriptors, and a process limit where no control group gives one. When memory runs
+    out, this is killed before the processes that keep the sandbox."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as handle:
+        handle.write("1000")
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_NOFILE, 4096)
     if max_processes is not None:

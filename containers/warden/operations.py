@@ -39,7 +39,6 @@ def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
     descriptor of it is sent to the owner, for looking at what changed.
     """
     stdin, stdout, stderr, info = fds
-    inside.join_groups(request["procs"])
     os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
@@ -69,7 +68,6 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
     Whatever arrives on `reply`, and its end, kills the program's process group.
     """
     stdio, spaces = fds[:3], _namespaces(request, fds[3:])
-    inside.join_groups(request["procs"])
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     inside.enter(spaces)
     pid = os.fork()
@@ -106,7 +104,6 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
 def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Write files. `fds`: a memory file with all contents in a row, then the namespaces."""
     data, spaces = fds[0], _namespaces(request, fds[1:])
-    inside.join_groups(request["procs"])
     inside.enter(spaces)
     inside.become(0, 0, [])
     offset = 0
@@ -133,7 +130,6 @@ def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
 def get(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Read a regular file into a memory file. `fds`: that file, then the namespaces."""
     out, spaces = fds[0], _namespaces(request, fds[1:])
-    inside.join_groups(request["procs"])
     inside.enter(spaces)
     inside.become(0, 0, [])
     fd = os.open(request["path"], os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not make us wait

@@ -1,6 +1,6 @@
 """The warden's loop: receive a request and its descriptors, fork, let the child serve it.
 
-Run as `python -m containers.warden.server CONTROL_FD`. A request is one message: the descriptors of a memory file with JSON
+Run as `python -m containers.warden.server CONTROL_FD ROLE`. A request is one message: the descriptors of a memory file with JSON
 and of a reply socket come first, then those the operation needs.
 """
 
@@ -157,6 +157,9 @@ _TEST_MODULES = [
 ]
 
 
+GRADER, KEEPER = "grader", "keeper"
+
+
 def preload() -> None:
     """Import all that tests may use, and every codec, so that nothing is looked up inside a sandbox."""
     encodings = importlib.import_module("encodings")
@@ -167,9 +170,10 @@ def preload() -> None:
     compile("x = 1", "warm-up", "exec")
 
 
-def serve(control: socket.socket) -> None:
-    """Serve requests until the owner goes."""
-    preload()
+def serve(control: socket.socket, role: str) -> None:
+    """Serve requests until the owner goes. Only a grader carries what tests may import: a fork's cost grows with memory."""
+    if role == GRADER:
+        preload()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the owner to handle
     gc.collect()
@@ -189,8 +193,7 @@ def serve(control: socket.socket) -> None:
 def dispatch(name: str, fds: list[int], control: socket.socket) -> None:
     """Fork a child for one request. A request that needs a new user namespace has its map written from here."""
     maps = name in operations.IN_NEW_NAMESPACE
-    unshared, tell_unshared = os.pipe()
-    mapped, tell_mapped = os.pipe()
+    pipes = [*os.pipe(), *os.pipe()] if maps else []
     pid = os.fork()
     if pid == 0:
         try:
@@ -201,11 +204,8 @@ def dispatch(name: str, fds: list[int], control: socket.socket) -> None:
             os.close(payload)
             try:
                 if maps:
-                    syscalls.unshare(syscalls.CLONE_NEWUSER)
-                    os.write(tell_unshared, json.dumps(request["id_map"]).encode())
-                    if os.read(mapped, 1) != b"y":
-                        raise OSError("the id map could not be written")
-                for fd in (unshared, tell_unshared, mapped, tell_mapped):
+                    _ask_for_map(request["id_map"], pipes[1], pipes[2])
+                for fd in pipes:
                     os.close(fd)
                 operations.OPERATIONS[name](request, reply, fds[2:])
             except Exception as error:
@@ -214,19 +214,32 @@ def dispatch(name: str, fds: list[int], control: socket.socket) -> None:
                 reply.send(json.dumps({"error": text}).encode())
         finally:
             os._exit(0)
+    if maps:
+        _write_map(pid, *pipes)
+
+
+def _ask_for_map(id_map: dict[str, Any], tell_unshared: int, mapped: int) -> None:
+    """In the child: make the user namespace, then wait until its parent has mapped it."""
+    syscalls.unshare(syscalls.CLONE_NEWUSER)
+    os.write(tell_unshared, json.dumps(id_map).encode())
+    if os.read(mapped, 1) != b"y":
+        raise OSError("the id map could not be written")
+
+
+def _write_map(pid: int, unshared: int, tell_unshared: int, mapped: int, tell_mapped: int) -> None:
+    """In the parent: wait for the namespace (or the child's end), and map it."""
     for fd in (tell_unshared, mapped):
         os.close(fd)
-    if maps:
-        note = os.read(unshared, 4096)
-        if note:
-            try:
-                IdMap(**json.loads(note)).write(pid)
-                os.write(tell_mapped, b"y")
-            except Exception:
-                os.write(tell_mapped, b"n")
+    note = os.read(unshared, 4096)
+    if note:
+        try:
+            IdMap(**json.loads(note)).write(pid)
+            os.write(tell_mapped, b"y")
+        except Exception:
+            os.write(tell_mapped, b"n")
     os.close(unshared)
     os.close(tell_mapped)
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

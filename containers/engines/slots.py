@@ -1,0 +1,89 @@
+"""Places to run a sandbox in: a control group with limits, and a keeper that lives in it.
+
+Joining a control group can cost milliseconds (the kernel waits for a grace period), so no sandbox's process ever joins: the
+keeper joined once, and all that it forks is born in the group. A place is used by one sandbox at a time, and again by the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from dataclasses import dataclass
+
+from containers.linux import cgroups
+from containers.warden.client import Warden
+from generators.task import Limits
+
+_KEEPER_MB, _KEEPER_PIDS = 32, 8  # what keeper and bubblewrap take of a group's limits
+_Key = tuple[int, int, float]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A keeper and its group; `group` is None where the machine has none to give."""
+
+    warden: Warden
+    group: cgroups.Group | None
+    key: _Key
+
+    def joins(self) -> list[str]:
+        """The files by which a process from elsewhere (a grader's) joins the group."""
+        return self.group.procs_files() if self.group else []
+
+    def close(self) -> None:
+        """End the keeper and whatever is in the group, and remove it."""
+        self.warden.close()
+        if self.group:
+            self.group.remove()
+
+
+class Slots:
+    """Free places by their limits. Safe for threads."""
+
+    def __init__(self, hierarchy: cgroups.Hierarchy, owner: str) -> None:
+        self.hierarchy, self.owner = hierarchy, owner
+        self._free: dict[_Key, list[Slot]] = {}
+        self._all: set[Slot] = set()
+        self._names = itertools.count()
+        self._lock = threading.Lock()
+
+    def take(self, limits: Limits) -> Slot:
+        """A free place with these limits, or a new one."""
+        key = (limits.memory_mb, limits.pids, limits.cpus)
+        with self._lock:
+            while self._free.get(key):
+                slot = self._free[key].pop()
+                if slot.warden.process.poll() is None:
+                    return slot
+                self._all.discard(slot)
+                slot.close()
+            name = f"{self.owner}-{next(self._names)}"
+        group = cgroups.make(
+            self.hierarchy, name, limits.memory_mb + _KEEPER_MB, limits.pids + _KEEPER_PIDS, limits.cpus
+        )
+        warden = Warden("keeper")
+        if group:
+            group.add(warden.process.pid)
+        slot = Slot(warden, group, key)
+        with self._lock:
+            self._all.add(slot)
+        return slot
+
+    def give(self, slot: Slot, clean: bool) -> None:
+        """Return a place; one that could not be emptied is not used again."""
+        with self._lock:
+            if clean:
+                self._free.setdefault(slot.key, []).append(slot)
+                return
+            self._all.discard(slot)
+        slot.close()
+
+    def close(self) -> None:
+        """End all of them."""
+        with self._lock:
+            slots, self._all = self._all, set()
+            self._free.clear()
+        for slot in slots:
+            with contextlib.suppress(OSError):
+                slot.close()
