@@ -47,7 +47,7 @@ class Shell:
         self._output.started()
         os.close(stdin)
         os.close(status)
-        self._left = b""
+        self._left, self._ended = b"", False
         leader = self._answer(time.monotonic() + _START_SECONDS)
         if leader is None:
             raise SandboxFault("the shell did not start")
@@ -65,6 +65,7 @@ class Shell:
             if self._status in ready:
                 piece = os.read(self._status, 4096)
                 if not piece:
+                    self._ended = True
                     return None
                 self._left += piece
         text, _, self._left = self._left.partition(b"\0")
@@ -86,17 +87,17 @@ class Shell:
             self._restart()
             return ExecResult(None, b"", b"", time.monotonic() - began)
         code = self._answer(began + timeout)
-        ended = code is None and self._reply.wait(0)
-        if code is None and not ended:
+        if code is None and not self._ended:
             self.sandbox.kill_session(self._session)
-            if self._answer(time.monotonic() + _KILL_SECONDS) is None:
-                ended = True
+            stuck = self._answer(time.monotonic() + _KILL_SECONDS) is None
+        else:
+            stuck = False
         self._output.drain()
+        if self._ended and code is None:  # the command was `exit`, or it killed the shell
+            with contextlib.suppress(SandboxFault):
+                code = int(self._reply.receive(_KILL_SECONDS)["exit"])
         result = ExecResult(code, self._output.data(), b"", time.monotonic() - began, self._output.truncated)
-        if ended:
-            if code is None and self._reply.wait(0):  # the command was `exit`, or the shell was killed
-                with contextlib.suppress(SandboxFault):
-                    result = ExecResult(int(self._reply.receive(1)["exit"]), result.stdout, b"", result.seconds)
+        if self._ended or stuck:
             self._restart()
         return result
 
