@@ -11,13 +11,11 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
 
 from generators.errors import TaskError
 from generators.task import ContextFile, Image
 
-Name = Literal["FROM", "RUN", "COPY", "ENV", "ARG", "WORKDIR", "USER", "SHELL", "ENTRYPOINT", "CMD", "LABEL", "EXPOSE"]
-_NOTED = {"ENTRYPOINT", "CMD", "LABEL", "EXPOSE", "MAINTAINER", "STOPSIGNAL"}
+_NOTED = {"ENTRYPOINT", "CMD"}
 _VARIABLE = re.compile(r"\\\$|\$(\w+)|\$\{(\w+)(?::([-+])([^}]*))?\}")
 
 

@@ -20,7 +20,7 @@ from containers.linux.identity import IdMap
 from containers.state import State, storage
 from containers.warden.client import Warden, memory_file, read_memory_file
 from generators.digest import digest_of
-from generators.errors import EngineError, SandboxFault
+from generators.errors import EngineError, SandboxFault, StorageError, TaskError
 
 SUITES = {"debian:bookworm-slim": "bookworm", "debian:bookworm": "bookworm", "debian:12-slim": "bookworm"}
 _OPTIONS = (
@@ -33,6 +33,7 @@ _OPTIONS = (
     "--dpkgopt=path-include=/usr/share/doc/*/copyright",
 )
 _LEFT_OUT = ("--exclude=./dev/*", "--exclude=./etc/resolv.conf", "--exclude=./etc/hostname")  # the machine's own
+_NEEDED = 2 << 30
 Say = Callable[[str], None]
 
 
@@ -48,12 +49,14 @@ def base_filesystem(name: str, state: State, warden: Warden, ids: IdMap, say: Sa
     """The base behind a FROM name, made on first use (about half a minute).
 
     Raises:
-        EngineError: no such base here, no mmdebstrap, or no mirror.
+        TaskError: no such base here.
+        EngineError: no mmdebstrap, or no mirror.
+        StorageError: no room for it.
     """
     own_tar = os.environ.get("TERMFORGE_BASE_TAR")
     if name not in SUITES and not own_tar:
         known = ", ".join(sorted(SUITES))
-        raise EngineError(
+        raise TaskError(
             f"base image {name!r} is not known to the embedded engine (it has {known}); use the docker engine"
         )
     key = digest_of([name, own_tar, list(_OPTIONS), ids.first, ids.uid0])[:16]
@@ -97,7 +100,13 @@ def _mmdebstrap(tar: Path, suite: str, work: Path) -> None:
         raise EngineError("mmdebstrap is missing: run `sudo apt-get install mmdebstrap` (or name a TERMFORGE_BASE_TAR)")
     mode = "--mode=root" if os.geteuid() == 0 else "--mode=unshare"
     command = [program, mode, *_OPTIONS, suite, str(tar), *_mirrors(suite)]
-    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(_scratch(work))})
+    if shutil.disk_usage(work).free < _NEEDED:
+        raise StorageError(
+            f"making the base file system takes 2 GiB, and {work.parent} has less; free some space or move TERMFORGE_HOME"
+        )
+    env = {**os.environ, "TMPDIR": str(_scratch(work))}
+    # a session of its own: when mmdebstrap fails it signals its whole process group
+    result = subprocess.run(command, capture_output=True, text=True, env=env, start_new_session=True)
     if result.returncode:
         last = next((line for line in reversed(result.stderr.splitlines()) if line.startswith("E:")), "no message")
         raise EngineError(f"no base file system: mmdebstrap could not use this machine's Debian mirror ({last})")

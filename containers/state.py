@@ -40,9 +40,7 @@ def storage(doing: str) -> Generator[None]:
             errno.ENOSPC: "free some space, or point TERMFORGE_HOME or the output elsewhere",
             errno.EROFS: "the file system is read-only; choose another place",
             errno.EACCES: "check the rights, or choose another place",
-        }.get(error.errno or 0)
-        if hint is None:
-            raise
+        }.get(error.errno or 0, "choose another place")
         raise StorageError(f"{doing}: {error.strerror} ({error.filename or 'no file named'}); {hint}") from error
 
 

@@ -42,10 +42,10 @@ class Recipe(Record):
     """A validated recipe."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
-    seed: int
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)]
     count: Annotated[int, Field(gt=0)]
-    families: Literal["all"] | tuple[str, ...] = "all"
-    difficulty: dict[Difficulty, Percent] = Field(default_factory=lambda: dict(DEFAULT_MIX))
+    families: Literal["all"] | Annotated[tuple[str, ...], Field(min_length=1)] = "all"
+    difficulty: dict[Difficulty, Percent] | None = None  # DEFAULT_MIX, as far as the families offer its levels
     splits: dict[str, Percent] = Field(default_factory=lambda: dict(DEFAULT_SPLITS))
     separate_families: bool = False
     per_family: Annotated[int, Field(gt=0)] = 12
@@ -55,6 +55,8 @@ class Recipe(Record):
     @model_validator(mode="after")
     def _shares(self) -> Self:
         for label, shares in (("difficulty", self.difficulty), ("splits", self.splits)):
+            if shares is None:
+                continue
             total = sum(shares.values())
             if abs(total - 100) > 0.01:
                 raise ValueError(f"{label}: the shares sum to {total:g} per cent, not to 100")
@@ -74,6 +76,21 @@ class Recipe(Record):
         if unknown := [name for name in self.families if name not in known]:
             raise RecipeError(f"recipe {self.name}: unknown family {unknown[0]!r}; `termforge families` lists them")
         return [known[name] for name in sorted(set(self.families))]
+
+    def mix(self) -> dict[Difficulty, float]:
+        """The wanted share of each level, in per cent. The default mix is cut down to what the families offer.
+
+        Raises:
+            RecipeError: a level was asked for that none of the families offers.
+        """
+        offered = {level for family in self.members() for level in family.difficulties}
+        wanted = self.difficulty
+        if wanted is None:
+            kept = {level: share for level, share in DEFAULT_MIX.items() if level in offered}
+            return {level: 100 * share / sum(kept.values()) for level, share in kept.items()}
+        if missing := [level for level, share in wanted.items() if share and level not in offered]:
+            raise RecipeError(f"recipe {self.name}: difficulty: none of its families offers {missing[0].value}")
+        return dict(wanted)
 
 
 @dataclass(frozen=True)
@@ -140,13 +157,17 @@ def plan(recipe: Recipe) -> list[Order]:
             f"recipe {recipe.name}: count {recipe.count} is beyond what its {len(members)} families can vary "
             f"({sum(limits.values())} tasks at {recipe.per_family} a family); raise per_family or add families"
         )
-    wanted = _whole_shares(recipe.count, {level: recipe.difficulty.get(level, 0) for level in Difficulty})
+    mix = recipe.mix()
+    wanted = _whole_shares(recipe.count, {level: mix.get(level, 0) for level in Difficulty})
     given: Counter[str] = Counter()
     levels: dict[str, list[Difficulty]] = {family.name: [] for family in members}
     for level in sorted(Difficulty, key=lambda level: sum(level in family.difficulties for family in members)):
         able = [family for family in members if level in family.difficulties]
-        _deal(level, wanted[level], able, limits, given, levels)
-    _fill_up(recipe.count, members, limits, given, levels)
+        if left := _deal(wanted[level], level, able, limits, given, levels):
+            raise RecipeError(
+                f"recipe {recipe.name}: difficulty: {wanted[level]} tasks of level {level.value} are wanted, {left} more than its "
+                f"families can give at {recipe.per_family} a family; change the mix, or raise per_family"
+            )
     return _orders(recipe, levels)
 
 
@@ -161,18 +182,18 @@ def _whole_shares(count: int, shares: dict[Difficulty, float]) -> dict[Difficult
 
 
 def _deal(
-    level: Difficulty,
     count: int,
+    level: Difficulty,
     able: Sequence[Family],
     limits: dict[str, int],
     given: Counter[str],
     levels: dict[str, list[Difficulty]],
-) -> None:
-    """Give tasks of one level to the families that have fewest so far, counted against how many levels they offer."""
-    for _ in range(count):
+) -> int:
+    """Give tasks of one level to the families that have fewest so far. How many could not be given."""
+    for done in range(count):
         free = [family for family in able if given[family.name] < limits[family.name]]
         if not free:
-            return
+            return count - done
         least = min(
             free,
             key=lambda family: (
@@ -184,21 +205,7 @@ def _deal(
         )
         given[least.name] += 1
         levels[least.name].append(level)
-
-
-def _fill_up(
-    count: int,
-    members: Sequence[Family],
-    limits: dict[str, int],
-    given: Counter[str],
-    levels: dict[str, list[Difficulty]],
-) -> None:
-    """Where a level had too few families, complete the count with the nearest levels there are."""
-    while given.total() < count:
-        free = [family for family in members if given[family.name] < limits[family.name]]
-        least = min(free, key=lambda family: (given[family.name], family.name))
-        given[least.name] += 1
-        levels[least.name].append(least.difficulties[given[least.name] % len(least.difficulties)])
+    return 0
 
 
 def _orders(recipe: Recipe, levels: dict[str, list[Difficulty]]) -> list[Order]:

@@ -187,7 +187,7 @@ class Provenance(Record):
 class Task(Record):
     """A terminal task with everything needed to build, grade and prove it."""
 
-    id: Text
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     digest: Text
     title: Text
     instruction: Text

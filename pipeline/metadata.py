@@ -109,7 +109,7 @@ def _shape(frame: pl.DataFrame, recipe: Recipe) -> Metadata:
     rows = frame.filter("proven")
     levels = Counter(rows["difficulty"])
     domains = Counter(json.loads(task)["axes"]["domain"] for task in rows["task"])
-    wanted = {level.value: rows.height * recipe.difficulty.get(level, 0) / 100 for level in Difficulty}
+    wanted = {level.value: rows.height * recipe.mix().get(level, 0) / 100 for level in Difficulty}
     by_level = {level.value: levels[level.value] for level in Difficulty}
     return {
         "difficulty_plot": _image(counts_png(by_level, "difficulty", wanted), "difficulty"),

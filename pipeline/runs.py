@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from dagster import DagsterInstance, ExecuteInProcessResult
-from dagster._core.errors import DagsterExecutionInterruptedError, DagsterUserCodeExecutionError
+from dagster._core.errors import (
+    DagsterAssetCheckFailedError,
+    DagsterExecutionInterruptedError,
+    DagsterUserCodeExecutionError,
+)
 
-from generators.errors import TermforgeError
+from containers.state import storage
+from generators.errors import TermforgeError, UsageError
 from generators.recipe import Recipe
 from pipeline.batches import batch_key
 from pipeline.definitions import build_defs
 from pipeline.io import frames_folder
 from pipeline.places import project_root
 from pipeline.resources import ReleaseRoot
+from pipeline.soundness import CHECKS
 from pipeline.stages import Report
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -61,7 +69,7 @@ def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Rep
     progress = Whole(report, sum(sizes))
     resources = {"progress": progress, "release_root": ReleaseRoot(path=str(target))}
     defs = build_defs(extra_recipes=[recipe], resource_overrides=resources)
-    with DagsterInstance.get() as instance:
+    with _alone(recipe, target), DagsterInstance.get() as instance:
 
         def run(job: str, key: str) -> ExecuteInProcessResult:
             return defs.resolve_job_def(job).execute_in_process(
@@ -71,9 +79,37 @@ def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Rep
         for number, size in enumerate(sizes):
             _unwrapped(lambda number=number: run("build_batch", batch_key(recipe.name, number)))
             progress.before += size
-        _unwrapped(lambda: run("publish", recipe.name))
-        frame = pl.read_parquet(frames_folder() / "candidate_dataset" / f"{recipe.name}.parquet")
+        frames = frames_folder() / "candidate_dataset" / f"{recipe.name}.parquet"
+        try:
+            _unwrapped(lambda: run("publish", recipe.name))
+        except DagsterAssetCheckFailedError as error:
+            raise UnsoundError(_unsound(recipe, pl.read_parquet(frames))) from error
+        frame = pl.read_parquet(frames)
         return Built(frame, target / recipe.name)
+
+
+def _unsound(recipe: Recipe, candidate: pl.DataFrame) -> str:
+    """Which checks failed, with what they found."""
+    findings = {check.__name__: check(recipe, candidate) for check in CHECKS}
+    failed = [f"{name} ({finding.details})" for name, finding in findings.items() if not finding.passed]
+    return f"recipe {recipe.name} is not published, since these checks fail: {'; '.join(failed)}"
+
+
+@contextlib.contextmanager
+def _alone(recipe: Recipe, target: Path) -> Generator[None]:
+    """Keep a second build of the same release out."""
+    with storage(f"preparing {target}"):
+        target.mkdir(parents=True, exist_ok=True)
+        lock = open(target / f".{recipe.name}.lock", "w")  # noqa: SIM115 - held until the end of the block
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"another build of {recipe.name} into {target} is under way; wait for it, or choose another --to"
+            ) from None
+        yield
+        Path(lock.name).unlink(missing_ok=True)
 
 
 def _unwrapped(run: Callable[[], ExecuteInProcessResult]) -> ExecuteInProcessResult:

@@ -78,7 +78,7 @@ def difficulty_mix(recipe: Recipe, candidate: pl.DataFrame) -> Finding:
     total = levels.total()
     if not total:
         return Finding(False, {"tasks": 0})
-    off = {level: 100 * levels[level.value] / total - recipe.difficulty.get(level, 0.0) for level in Difficulty}
+    off = {level: 100 * levels[level.value] / total - recipe.mix().get(level, 0.0) for level in Difficulty}
     passed = all(abs(distance) <= max(POINTS, 100 / total) + 1e-9 for distance in off.values())
     return Finding(passed, {f"{level.value}, points off": round(distance, 2) for level, distance in off.items()})
 

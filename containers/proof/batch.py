@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from containers.pool import MAX_SANDBOXES, Pool
+from containers.proof.gates import StoppedError
 from containers.proof.prove import plan_name, prove
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
@@ -61,9 +62,12 @@ def prove_all(
         else:
             yield Proven(task, known.model_copy(update={"task_id": task.id}), cached=True)
 
-    def work(task: Task) -> Proven:
+    def work(task: Task) -> Proven | None:
         tamper = task.digest in attacked
-        evidence = prove(pool, task, tamper=tamper)
+        try:
+            evidence = prove(pool, task, tamper=tamper, stop=stop)
+        except StoppedError:
+            return None
         if store:
             store.save(evidence, plan_name(tamper))
         return Proven(task, evidence, cached=False)
@@ -75,7 +79,7 @@ def prove_all(
     pool = Pool(engine, count)
     queue = iter(todo)
     with ThreadPoolExecutor(count, thread_name_prefix="prove") as threads:
-        running: set[Future[Proven]] = set()
+        running: set[Future[Proven | None]] = set()
         try:
             while True:
                 while len(running) < 2 * count and not stop() and (task := next(queue, None)):
@@ -83,8 +87,7 @@ def prove_all(
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
+                yield from (proven for future in done if (proven := future.result()) is not None)
         finally:
             for future in running:
                 future.cancel()

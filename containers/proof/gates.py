@@ -49,6 +49,10 @@ VARIATIONS = (
 )
 
 
+class StoppedError(Exception):
+    """The run is being stopped: nothing is said about the task, which is proven next time."""
+
+
 @dataclass(frozen=True)
 class Attempted:
     """A script's run and the score of what it left."""
@@ -60,13 +64,15 @@ class Attempted:
 class Bench:
     """Where one task's gates are run: a pool of sandboxes, the built image, and how to start over on a fresh one."""
 
-    def __init__(self, pool: Pool, task: Task, built: BuiltImage) -> None:
-        self.pool, self.task, self.built = pool, task, built
+    def __init__(self, pool: Pool, task: Task, built: BuiltImage, stop: Callable[[], bool]) -> None:
+        self.pool, self.task, self.built, self.stop = pool, task, built, stop
 
     def attempt(
         self, script: str | None, variation: Variation = PLAIN, limits: Limits | None = None, grade: float = 0
     ) -> Attempted:
         """Run a script (or nothing) in a fresh sandbox and grade what it left."""
+        if self.stop():
+            raise StoppedError
         task, limits = self.task, limits or self.task.limits
         names = [test.name for test in task.completion_tests.tests]
         order = tuple(stream(task.digest, variation.hostname).sample(names, len(names)))
@@ -157,6 +163,8 @@ def alternatives(bench: Bench) -> Verdict | None:
     """Every other correct solution scores 1 too: the tests check results, not ways."""
     if not bench.task.alternatives:
         return fails(Gate.ALTERNATIVES, "alternative_missing", "there is no second, different solution")
+    if bench.task.solution and bench.task.solution.strip() in {script.strip() for script in bench.task.alternatives}:
+        return fails(Gate.ALTERNATIVES, "alternative_missing", "an alternative is the reference solution itself")
     for number, script in enumerate(bench.task.alternatives, 1):
         attempted = bench.attempt(script, VARIATIONS[number % len(VARIATIONS)])
         _must_be_valid(attempted.score)

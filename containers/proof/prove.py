@@ -30,7 +30,7 @@ def plan_name(tamper: bool) -> str:
     return "with tamper" if tamper else "without tamper"
 
 
-def prove(pool: Pool, task: Task, *, tamper: bool = True) -> Evidence:
+def prove(pool: Pool, task: Task, *, tamper: bool = True, stop: Callable[[], bool] = lambda: False) -> Evidence:
     """All gates but `twin` (which needs the other tasks). Infrastructure faults are retried, then said, never judged."""
     verdicts = [_spec(task)]
     built: BuiltImage | None = None
@@ -46,7 +46,7 @@ def prove(pool: Pool, task: Task, *, tamper: bool = True) -> Evidence:
         except SandboxFault as fault:
             return _evidence(pool.engine, task, None, verdicts, str(fault))
     if built is not None:
-        bench = Bench(pool, task, built)
+        bench = Bench(pool, task, built, stop)
         for gate, check in ORDER:
             if gate is Gate.TAMPER and not tamper:
                 continue

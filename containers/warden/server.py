@@ -178,7 +178,10 @@ def serve(control: socket.socket, role: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the owner to handle
     gc.collect()
     gc.freeze()
-    control.send(b"ready")
+    try:
+        control.send(b"ready")
+    except BrokenPipeError:  # the owner is gone already
+        return
     while True:
         message, fds, _, _ = socket.recv_fds(control, 64, 32)
         if not message:

@@ -15,6 +15,7 @@ from containers.proof.prove import plan_name
 from containers.proof.store import ProofStore
 from containers.state import default_state
 from generators.bases import preamble
+from generators.digest import digest_of
 from generators.procedural import find_family, write_task
 from generators.recipe import Recipe, batches, explain_override
 from generators.task import Image, Limits
@@ -46,10 +47,7 @@ def build(
     out: Out,
 ) -> None:
     """Write, build, prove and publish the tasks of a recipe. Stopped at any moment, it goes on where it was."""
-    changes = {"count": count, "seed": seed, "families": names or None}
-    recipe = explain_override(
-        find_recipe(recipe_name), {key: value for key, value in changes.items() if value is not None}
-    )
+    recipe = _overridden(find_recipe(recipe_name), count, seed, names)
     if dry_run:
         _dry_run(recipe, out)
         return
@@ -73,6 +71,18 @@ def build(
         console.print(f"published in {built.folder}")
 
     out.result(value, show)
+
+
+def _overridden(recipe: Recipe, count: int | None, seed: int | None, names: tuple[str, ...]) -> Recipe:
+    """A recipe with options in place of its keys, under a name of its own: it must not replace the original's release."""
+    changes: dict[str, object] = {"count": count, "seed": seed, "families": names or None}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    if not changes:
+        return recipe
+    if names:
+        changes["difficulty"] = None  # the default mix, cut down to what these families offer
+    changed = explain_override(recipe, changes)
+    return changed.model_copy(update={"name": f"{recipe.name}-{digest_of(changed.model_dump(mode='json'))[:6]}"})
 
 
 def _warm(engine: BubblewrapEngine, recipe: Recipe) -> None:

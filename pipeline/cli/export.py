@@ -31,6 +31,8 @@ def parse_shares(text: str) -> dict[str, float]:
             raise UsageError(
                 f"unknown split {name!r}; there are {', '.join(SPLITS)}, given as train=80,validation=10,test=10"
             )
+        if name in shares:
+            raise UsageError(f"split {name} is given twice")
         try:
             shares[name] = float(value)
         except ValueError:
@@ -78,6 +80,8 @@ def export(
     kept = [(task, proof) for task, proof in known if not proven_only or (proof is not None and proof.proven)]
     if not kept:
         raise TaskError("no task with a whole proof in the source; prove them first, or export with --all")
+    if doubled := [name for name, times in Counter(task.id for task, _ in kept).items() if times > 1]:
+        raise TaskError(f"task {doubled[0]} is there more than once in the source; a task belongs into one split only")
     items = [Item(task.id, task.provenance.family, task.axes.difficulty.value) for task, _ in kept]
     where = split(items, shares, seed, separate_families)
     rows = [to_row(task, proof, where[task.id]) for task, proof in sorted(kept, key=lambda pair: pair[0].id)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -117,6 +118,11 @@ def guarded(main: Callable[[], object]) -> int:
     except OSError as error:
         _complain(f"{error.strerror or error} ({error.filename or 'no file named'})")
         return 4
+    except Exception as error:
+        if os.environ.get("TERMFORGE_DEBUG"):
+            raise
+        _complain(f"{type(error).__name__}: {error} (a fault of Termforge's own; TERMFORGE_DEBUG=1 shows where)")
+        return 4 if "disk" in str(error) else 1
     return code if isinstance(code, int) else 0
 
 

@@ -95,7 +95,9 @@ def solve(task: str, source: Path | None, shell: bool, script: Path | None, out:
         built = engine.build(record.image, record.limits)
         with engine.start(built, record.limits) as sandbox:
             if script:
-                sandbox.exec(script.read_text(), timeout=record.limits.solve_seconds)
+                ran = sandbox.exec(script.read_text(errors="replace"), timeout=record.limits.solve_seconds)
+                ended = "ran out of time" if ran.timed_out else f"exit code {ran.exit_code}"
+                out.say(f"{ran.tail()}\n[{ended}, {ran.seconds:.1f} s]".lstrip())
             else:
                 out.say(record.instruction)
                 interactive(sandbox)

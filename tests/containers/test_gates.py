@@ -81,6 +81,12 @@ BROKEN: dict[str, tuple[Gate, str, dict[str, Any]]] = {
         "alternative_fails",
         {"alternatives": ("echo 600,851,475,143 > /srv/sum.txt",)},
     ),
+    "alternative is the solution": (Gate.ALTERNATIVES, "alternative_missing", {"alternatives": (SOLUTION,)}),
+    "unknown base": (
+        Gate.BUILD,
+        "dockerfile_invalid",
+        {"image": Image(dockerfile="FROM alpine:3\n", files=(NUMBERS,))},
+    ),
     "weak verifier": (Gate.NEAR_MISS, "weak_verifier", {"completion_tests": WEAK}),
     "near miss that is caught elsewhere": (
         Gate.NEAR_MISS,

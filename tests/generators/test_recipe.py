@@ -28,6 +28,8 @@ GOOD = "name: x\nseed: 1\ncount: 6\nfamilies: [ledger_reconciliation]\n"
         (GOOD + "difficulty: {easy: 10}\n", "sum to 10 per cent"),
         (GOOD + "difficulty: {trivial: 100}\n", "difficulty.trivial"),
         (GOOD + "batch: 100000\n", "batch"),
+        (GOOD + "difficulty: {extremely_hard: 100}\n", "none of its families offers extremely_hard"),
+        (GOOD.replace("[ledger_reconciliation]", "[]"), "families"),
         ("- a list\n", "must be a mapping"),
         ("a: [unclosed\n", "not valid YAML"),
         ("name: x\n", "seed: Field required"),
