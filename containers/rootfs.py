@@ -154,7 +154,7 @@ def run_as_root(
     null = os.open("/dev/null", os.O_RDWR)
     try:
         fds = [null if stdin is None else stdin, null if stdout is None else stdout, null]
-        request = {"id_map": vars(ids), "argv": argv, "env": {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}}
+        request = {"argv": argv, "env": {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}}
         with warden.call("as_root", request, fds) as reply:
             return int(reply.receive(3600)["exit"])
     finally:

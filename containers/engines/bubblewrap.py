@@ -101,7 +101,6 @@ class BubblewrapSandbox:
         errors = memory_file()
         self._fds += [self._keeper, ready, info, errors]
         request = {
-            "id_map": vars(engine.ids),
             "scratch": None if persistent else scratch,
             "disk_mb": self.limits.disk_mb,
             "argv": argv,
@@ -361,8 +360,8 @@ class BubblewrapEngine:
         self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
         self._lock, self._clock_lock = threading.Lock(), threading.Lock()
         self._graders: dict[int, Warden] = {}
-        self.warden = Warden("keeper")
-        self.slots = Slots(self.hierarchy, self.state.owner)
+        self.warden = Warden("keeper", self.ids)
+        self.slots = Slots(self.hierarchy, self.ids, self.state.owner)
         self._must_have_namespaces()
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
 
@@ -383,7 +382,7 @@ class BubblewrapEngine:
         """The grader whose interpreter has this hash seed; started on first use."""
         with self._lock:
             if hash_seed not in self._graders:
-                self._graders[hash_seed] = Warden("grader", hash_seed)
+                self._graders[hash_seed] = Warden("grader", self.ids, hash_seed)
             return self._graders[hash_seed]
 
     def clock_library(self) -> Path:

@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 
 from containers.linux import cgroups
+from containers.linux.identity import IdMap
 from containers.warden.client import Warden
 from generators.task import Limits
 
@@ -41,8 +42,8 @@ class Slot:
 class Slots:
     """Free places by their limits. Safe for threads."""
 
-    def __init__(self, hierarchy: cgroups.Hierarchy, owner: str) -> None:
-        self.hierarchy, self.owner = hierarchy, owner
+    def __init__(self, hierarchy: cgroups.Hierarchy, ids: IdMap, owner: str) -> None:
+        self.hierarchy, self.ids, self.owner = hierarchy, ids, owner
         self._free: dict[_Key, list[Slot]] = {}
         self._all: set[Slot] = set()
         self._names = itertools.count()
@@ -62,7 +63,7 @@ class Slots:
         group = cgroups.make(
             self.hierarchy, name, limits.memory_mb + _KEEPER_MB, limits.pids + _KEEPER_PIDS, limits.cpus
         )
-        warden = Warden("keeper")
+        warden = Warden("keeper", self.ids)
         if group:
             group.add(warden.process.pid)
         slot = Slot(warden, group, key)

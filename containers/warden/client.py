@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
+from containers.linux.identity import IdMap
 from generators.errors import EngineError, SandboxFault
 
 _READY_SECONDS = 60.0
@@ -74,7 +75,7 @@ class Warden:
     A "keeper" makes and enters sandboxes; a "grader" has pytest and the standard library in memory, and a hash seed.
     """
 
-    def __init__(self, role: Literal["keeper", "grader"], hash_seed: int = 0) -> None:
+    def __init__(self, role: Literal["keeper", "grader"], ids: IdMap, hash_seed: int = 0) -> None:
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         env = {
             "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
@@ -85,7 +86,16 @@ class Warden:
         self._control = own
         self._lock = threading.Lock()
         self.process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-m", "containers.warden.server", str(other.fileno()), role],
+            [
+                sys.executable,
+                "-s",
+                "-P",
+                "-m",
+                "containers.warden.server",
+                str(other.fileno()),
+                role,
+                json.dumps(vars(ids)),
+            ],
             pass_fds=[other.fileno()],
             env=env,
             stdin=subprocess.DEVNULL,

@@ -1,7 +1,10 @@
-"""The warden's loop: receive a request and its descriptors, fork, let the child serve it.
+"""The warden's loop: receive a request and its descriptors, and let a forked child serve it.
 
-Run as `python -m containers.warden.server CONTROL_FD ROLE`. A request is one message: the descriptors of a memory file with JSON
-and of a reply socket come first, then those the operation needs.
+Run as `python -m containers.warden.server CONTROL_FD ROLE ID_MAP`. A request is one message: the descriptors of a memory file
+with JSON and of a reply socket come first, then those the operation needs.
+
+After each request the next child is forked ahead (with its user namespace made and mapped, for operations that need one),
+so that a request finds one waiting: a fork takes about as long as the work it is for.
 """
 
 from __future__ import annotations
@@ -21,143 +24,21 @@ from containers.linux import syscalls
 from containers.linux.identity import IdMap
 from containers.warden import operations
 
-# What tests may import. Loaded before the first fork: inside a sandbox nothing can be imported any more.
-_TEST_MODULES = [
-    "argparse",
-    "array",
-    "ast",
-    "asyncio",
-    "base64",
-    "binascii",
-    "bisect",
-    "bz2",
-    "calendar",
-    "cmath",
-    "codecs",
-    "collections",
-    "collections.abc",
-    "colorsys",
-    "concurrent.futures",
-    "configparser",
-    "contextlib",
-    "copy",
-    "csv",
-    "ctypes",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "difflib",
-    "email",
-    "email.message",
-    "email.mime.multipart",
-    "email.mime.text",
-    "email.parser",
-    "email.policy",
-    "enum",
-    "errno",
-    "fcntl",
-    "filecmp",
-    "fnmatch",
-    "fractions",
-    "ftplib",
-    "functools",
-    "getpass",
-    "glob",
-    "grp",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "html.parser",
-    "http",
-    "http.client",
-    "http.cookies",
-    "http.server",
-    "imaplib",
-    "inspect",
-    "io",
-    "ipaddress",
-    "itertools",
-    "json",
-    "locale",
-    "logging",
-    "lzma",
-    "mailbox",
-    "math",
-    "mimetypes",
-    "mmap",
-    "multiprocessing",
-    "netrc",
-    "numbers",
-    "operator",
-    "os",
-    "os.path",
-    "pathlib",
-    "pickle",
-    "platform",
-    "plistlib",
-    "poplib",
-    "posixpath",
-    "pprint",
-    "pty",
-    "pwd",
-    "queue",
-    "random",
-    "re",
-    "resource",
-    "sched",
-    "secrets",
-    "select",
-    "selectors",
-    "shlex",
-    "shutil",
-    "signal",
-    "smtplib",
-    "socket",
-    "socketserver",
-    "sqlite3",
-    "ssl",
-    "stat",
-    "statistics",
-    "string",
-    "struct",
-    "subprocess",
-    "sys",
-    "tarfile",
-    "tempfile",
-    "termios",
-    "textwrap",
-    "threading",
-    "time",
-    "timeit",
-    "tokenize",
-    "tomllib",
-    "traceback",
-    "tty",
-    "types",
-    "typing",
-    "unicodedata",
-    "urllib",
-    "urllib.error",
-    "urllib.parse",
-    "urllib.request",
-    "uuid",
-    "wave",
-    "weakref",
-    "xml",
-    "xml.dom.minidom",
-    "xml.etree.ElementTree",
-    "xmlrpc.client",
-    "zipfile",
-    "zlib",
-    "zoneinfo",
-    "_strptime",
-    "pytest",
-]
-
-
 GRADER, KEEPER = "grader", "keeper"
+
+# What tests may import. Loaded before the first fork: inside a sandbox nothing can be imported any more.
+_TEST_MODULES = """
+argparse array ast asyncio base64 binascii bisect bz2 calendar cmath codecs collections collections.abc colorsys
+concurrent.futures configparser contextlib copy csv ctypes dataclasses datetime decimal difflib email email.message
+email.mime.multipart email.mime.text email.parser email.policy enum errno fcntl filecmp fnmatch fractions ftplib functools
+getpass glob grp gzip hashlib heapq hmac html html.parser http http.client http.cookies http.server imaplib inspect io
+ipaddress itertools json locale logging lzma mailbox math mimetypes mmap multiprocessing netrc numbers operator os os.path
+pathlib pickle platform plistlib poplib posixpath pprint pty pwd queue random re resource sched secrets select selectors
+shlex shutil signal smtplib socket socketserver sqlite3 ssl stat statistics string struct subprocess sys tarfile tempfile
+termios textwrap threading time timeit tokenize tomllib traceback tty types typing unicodedata urllib urllib.error
+urllib.parse urllib.request uuid wave weakref xml xml.dom.minidom xml.etree.ElementTree xmlrpc.client zipfile zlib zoneinfo
+_strptime pytest
+""".split()  # noqa: SIM905
 
 
 def preload() -> None:
@@ -170,79 +51,86 @@ def preload() -> None:
     compile("x = 1", "warm-up", "exec")
 
 
-def serve(control: socket.socket, role: str) -> None:
-    """Serve requests until the owner goes. Only a grader carries what tests may import: a fork's cost grows with memory."""
+class Server:
+    """One warden: its control socket, the id map of the namespaces it makes, and the children that wait."""
+
+    def __init__(self, control: socket.socket, ids: IdMap) -> None:
+        self.control, self.ids = control, ids
+        self.waiting: dict[bool, socket.socket] = {}  # by whether the child is in a mapped user namespace
+
+    def serve(self) -> None:
+        """Serve requests until the owner goes; the waiting children then see their sockets close."""
+        while True:
+            name, fds, _, _ = socket.recv_fds(self.control, 64, 32)
+            if not name:
+                return
+            mapped = name.decode() in operations.IN_NEW_NAMESPACE
+            try:
+                with self.waiting.pop(mapped, None) or self.child(mapped) as channel:
+                    socket.send_fds(channel, [name], fds)
+            except OSError:  # the child is gone; the owner sees its reply socket close
+                pass
+            finally:
+                for fd in fds:
+                    os.close(fd)
+            self.waiting[mapped] = self.child(mapped)
+
+    def child(self, mapped: bool) -> socket.socket:
+        """Fork a child that waits for one request on the other end of this socket."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for other in (ours, self.control, *self.waiting.values()):
+                    other.close()
+                if mapped:
+                    syscalls.unshare(syscalls.CLONE_NEWUSER)
+                    theirs.send(b"unshared")
+                    if theirs.recv(8) != b"mapped":
+                        os._exit(0)
+                _serve_one(theirs)
+            finally:
+                os._exit(0)
+        theirs.close()
+        if mapped and ours.recv(8):
+            self.ids.write(pid)
+            ours.send(b"mapped")
+        return ours
+
+
+def _serve_one(channel: socket.socket) -> None:
+    """In a child: wait for a request and serve it. What goes wrong is answered, never raised."""
+    name, fds, _, _ = socket.recv_fds(channel, 64, 32)
+    channel.close()
+    if not name:
+        return
+    reply = socket.socket(fileno=fds[1])
+    try:
+        request: dict[str, Any] = json.loads(os.pread(fds[0], os.fstat(fds[0]).st_size, 0))
+        os.close(fds[0])
+        operations.OPERATIONS[name.decode()](request, reply, fds[2:])
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {error} ({where.name}:{where.lineno})"
+        reply.send(json.dumps({"error": text}).encode())
+
+
+def main(control_fd: int, role: str, ids: IdMap) -> None:
+    """Get ready, say so, serve. Only a grader carries what tests may import: a fork's cost grows with memory."""
     if role == GRADER:
         preload()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the owner to handle
     gc.collect()
     gc.freeze()
+    control = socket.socket(fileno=control_fd)
     try:
         control.send(b"ready")
     except BrokenPipeError:  # the owner is gone already
         return
-    while True:
-        message, fds, _, _ = socket.recv_fds(control, 64, 32)
-        if not message:
-            return
-        try:
-            dispatch(message.decode(), fds, control)
-        finally:
-            for fd in fds:
-                os.close(fd)
-
-
-def dispatch(name: str, fds: list[int], control: socket.socket) -> None:
-    """Fork a child for one request. A request that needs a new user namespace has its map written from here."""
-    maps = name in operations.IN_NEW_NAMESPACE
-    pipes = [*os.pipe(), *os.pipe()] if maps else []
-    pid = os.fork()
-    if pid == 0:
-        try:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            control.close()
-            payload, reply = fds[0], socket.socket(fileno=fds[1])
-            request: dict[str, Any] = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
-            os.close(payload)
-            try:
-                if maps:
-                    _ask_for_map(request["id_map"], pipes[1], pipes[2])
-                for fd in pipes:
-                    os.close(fd)
-                operations.OPERATIONS[name](request, reply, fds[2:])
-            except Exception as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                text = f"{type(error).__name__}: {error} ({where.name}:{where.lineno})"
-                reply.send(json.dumps({"error": text}).encode())
-        finally:
-            os._exit(0)
-    if maps:
-        _write_map(pid, *pipes)
-
-
-def _ask_for_map(id_map: dict[str, Any], tell_unshared: int, mapped: int) -> None:
-    """In the child: make the user namespace, then wait until its parent has mapped it."""
-    syscalls.unshare(syscalls.CLONE_NEWUSER)
-    os.write(tell_unshared, json.dumps(id_map).encode())
-    if os.read(mapped, 1) != b"y":
-        raise OSError("the id map could not be written")
-
-
-def _write_map(pid: int, unshared: int, tell_unshared: int, mapped: int, tell_mapped: int) -> None:
-    """In the parent: wait for the namespace (or the child's end), and map it."""
-    for fd in (tell_unshared, mapped):
-        os.close(fd)
-    note = os.read(unshared, 4096)
-    if note:
-        try:
-            IdMap(**json.loads(note)).write(pid)
-            os.write(tell_mapped, b"y")
-        except Exception:
-            os.write(tell_mapped, b"n")
-    os.close(unshared)
-    os.close(tell_mapped)
+    Server(control, ids).serve()
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])
+    main(int(sys.argv[1]), sys.argv[2], IdMap(**json.loads(sys.argv[3])))

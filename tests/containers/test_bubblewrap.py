@@ -190,7 +190,7 @@ def test_nothing_is_left_after_close(engine: BubblewrapEngine, built: BuiltImage
     cmdlines = [Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit()]
     assert not any(b"sleep\x0099" in path.read_bytes() for path in cmdlines if path.exists())
     deadline = time.monotonic() + 5
-    keeper = {sandbox.slot.warden.process.pid}
-    while sandbox.slot.group and sandbox.slot.group.pids() != keeper and time.monotonic() < deadline:
+    keeper, children = {sandbox.slot.warden.process.pid}, 2  # those that wait for the next request
+    while sandbox.slot.group and len(sandbox.slot.group.pids() - keeper) > children and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert sandbox.slot.group is None or sandbox.slot.group.pids() == keeper
+    assert sandbox.slot.group is None or len(sandbox.slot.group.pids() - keeper) <= children
