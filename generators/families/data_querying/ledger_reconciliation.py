@@ -163,9 +163,9 @@ def draft(draw: Draw) -> Draft:
         alternatives=[script(ALTERNATIVE)],
         misses=[
             Miss(
-                "first_candidate",
-                "takes the first candidate instead of the closest",
-                script(SOLUTION, CHOICE="b[0]"),
+                "earliest_candidate",
+                "takes the earliest candidate instead of the closest",
+                script(SOLUTION, CHOICE="min(b, key=lambda e: B[e[1]][0])"),
                 ["test_matches"],
             ),
             Miss(
