@@ -18,6 +18,7 @@ from generators.task import Limits
 
 _KEEPER_MB, _KEEPER_PIDS = 32, 8  # what keeper and bubblewrap take of a group's limits
 _Key = tuple[int, int, float]
+_numbers = itertools.count()  # of the process: two engines in it must not share a group
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,6 @@ class Slots:
         self.hierarchy, self.ids, self.owner = hierarchy, ids, owner
         self._free: dict[_Key, list[Slot]] = {}
         self._all: set[Slot] = set()
-        self._names = itertools.count()
         self._lock = threading.Lock()
 
     def take(self, limits: Limits) -> Slot:
@@ -59,7 +59,7 @@ class Slots:
                     return slot
                 self._all.discard(slot)
                 slot.close()
-            name = f"{self.owner}-{next(self._names)}"
+            name = f"{self.owner}-{next(_numbers)}"
         group = cgroups.make(
             self.hierarchy, name, limits.memory_mb + _KEEPER_MB, limits.pids + _KEEPER_PIDS, limits.cpus
         )
