@@ -22,7 +22,7 @@ from generators.errors import TaskError
 from generators.task import Image, Limits
 
 if TYPE_CHECKING:
-    from containers.engines.bubblewrap import BubblewrapEngine, BubblewrapSandbox
+    from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
 
 Work = Callable[["BubblewrapSandbox"], None]
 _OUTPUT_TAIL = 4000

@@ -1,6 +1,6 @@
 """What every engine offers: one protocol for images and sandboxes, whatever runs them.
 
-engine = BubblewrapEngine()
+engine = open_engine("bubblewrap")
 built = engine.build(task.image, task.limits)
 with engine.start(built, task.limits) as sandbox:
     result = sandbox.exec("ls -l /srv", timeout=10)
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol, Self
 
 from generators.task import Image, Limits
@@ -125,8 +126,53 @@ class PutFile:
     gid: int = 0
 
 
+class Running(Protocol):
+    """A program that was started in a sandbox."""
+
+    def fileno(self) -> int:
+        """A descriptor that becomes readable when the program has ended."""
+        ...
+
+    def exit_code(self, timeout: float) -> int | None:
+        """Wait for its end: the exit code (128 + n for signal n), or None after `timeout` seconds.
+
+        Raises:
+            SandboxFault: it was lost.
+        """
+        ...
+
+    def kill(self) -> None:
+        """Kill its process group."""
+        ...
+
+    def close(self) -> None:
+        """Kill it if it still runs, and let go of it."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 class Sandbox(Protocol):
     """A running sandbox. Every method may raise SandboxFault; only that is an infrastructure failure."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        stdio: tuple[int, int, int],
+        *,
+        user: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        tty: bool = False,
+    ) -> Running:
+        """Start a program as leader of its own session, on three descriptors that stay the caller's to close."""
+        ...
+
+    def kill_session(self, session: int) -> None:
+        """Kill every process of a session (an id inside the sandbox) but its leader."""
+        ...
 
     def exec(
         self,
@@ -171,6 +217,18 @@ class Sandbox(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
+class Feature(StrEnum):
+    """What an engine may have to do without; everything else holds in every engine."""
+
+    ISOLATION = "isolation"  # root inside is nobody outside
+    MEMORY_LIMIT = "memory_limit"
+    PROCESS_LIMIT = "process_limit"
+    CPU_LIMIT = "cpu_limit"
+    DISK_LIMIT = "disk_limit"
+    CLOCK_SHIFT = "clock_shift"  # StartOptions.clock_offset
+    OTHER_USERS = "other_users"  # more than one user id inside
+
+
 @dataclass(frozen=True)
 class Capability:
     """One line of `doctor`: what was looked at, whether it is there, and what to do where it is not."""
@@ -180,6 +238,14 @@ class Capability:
     detail: str
     remedy: str = ""
     needed: bool = True
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A feature that an engine lacks here: its name, and why."""
+
+    feature: Feature
+    why: str
 
 
 class Engine(Protocol):
@@ -206,6 +272,10 @@ class Engine(Protocol):
 
     def contents(self, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
         """Names and contents of the files that an image adds to the distribution's, in every layer, git objects read."""
+        ...
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """What this engine cannot do on this machine, known before any task runs."""
         ...
 
     def close(self) -> None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import time
 from typing import Self
 
-from containers.engines.bubblewrap import BubblewrapSandbox
-from containers.sandbox import OUTPUT_LIMIT, ExecResult
-from containers.streams import Collector
+from containers.sandbox import OUTPUT_LIMIT, ExecResult, Sandbox
+from containers.streams import Collector, Descriptor, readable
 from generators.errors import SandboxFault
 
 _LOOP = r"""
@@ -32,7 +30,7 @@ _START_SECONDS, _KILL_SECONDS = 20.0, 2.0
 class Shell:
     """A bash that outlives its commands. Standard output and error arrive together, in order."""
 
-    def __init__(self, sandbox: BubblewrapSandbox, user: str | None = None) -> None:
+    def __init__(self, sandbox: Sandbox, user: str | None = None) -> None:
         self.sandbox, self.user = sandbox, user
         self.restarts = -1
         self._open()
@@ -43,7 +41,7 @@ class Shell:
         self._status, status = os.pipe()
         self._output = Collector(OUTPUT_LIMIT)
         argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP]
-        self._reply = self.sandbox.run(argv, (stdin, self._output.write_end, status), user=self.user)
+        self._program = self.sandbox.run(argv, (stdin, self._output.write_end, status), user=self.user)
         self._output.started()
         os.close(stdin)
         os.close(status)
@@ -55,14 +53,15 @@ class Shell:
 
     def _answer(self, deadline: float) -> int | None:
         """The next number from the shell, taking output meanwhile; None at the deadline or when the shell has ended."""
+        status = Descriptor(self._status)
         while b"\0" not in self._left:
             streams = [self._output] if self._output.open else []
-            ready = select.select([self._status, *streams], [], [], max(0.0, deadline - time.monotonic()))[0]
+            ready = readable([status, *streams], deadline - time.monotonic())
             if not ready:
                 return None
             if self._output in ready:
                 self._output.take()
-            if self._status in ready:
+            if status in ready:
                 piece = os.read(self._status, 4096)
                 if not piece:
                     self._ended = True
@@ -95,7 +94,7 @@ class Shell:
         self._output.drain()
         if self._ended and code is None:  # the command was `exit`, or it killed the shell
             with contextlib.suppress(SandboxFault):
-                code = int(self._reply.receive(_KILL_SECONDS)["exit"])
+                code = self._program.exit_code(_KILL_SECONDS)
         result = ExecResult(code, self._output.data(), b"", time.monotonic() - began, self._output.truncated)
         if self._ended or stuck:
             self._restart()
@@ -107,7 +106,7 @@ class Shell:
 
     def close(self) -> None:
         """End the shell and whatever runs in its process group."""
-        self._reply.close()
+        self._program.close()
         self._output.close()
         for fd in (self._commands, self._status):
             os.close(fd)

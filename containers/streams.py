@@ -1,13 +1,45 @@
-"""Collecting a program's output: the first and last part are kept, the middle of a flood is dropped."""
+"""Waiting for descriptors, and collecting a program's output: of a flood, the first and last part are kept."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import select
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 _PIECE = 1 << 16
 _PIPE_SIZE = 1 << 18
+
+
+class HasFileno(Protocol):
+    """An object around a file descriptor."""
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        ...
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A bare descriptor, to be waited for."""
+
+    fd: int
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self.fd
+
+
+def readable(sources: Sequence[HasFileno], seconds: float) -> list[HasFileno]:
+    """Those of `sources` that can be read (or have ended) within `seconds`; any number of descriptors."""
+    poll = select.poll()
+    by_fd = {source.fileno(): source for source in sources}
+    for fd in by_fd:
+        poll.register(fd, select.POLLIN)
+    return [by_fd[fd] for fd, _ in poll.poll(max(0.0, seconds) * 1000)]
 
 
 class Collector:

@@ -9,7 +9,7 @@ from typing import Protocol
 from dagster import ConfigurableResource, InitResourceContext
 from pydantic import Field, PrivateAttr
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from containers.state import default_state

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.pool import Pool
 
 

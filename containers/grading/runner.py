@@ -18,12 +18,18 @@ FILENAME = "<completion tests>"
 _MESSAGE_LIMIT = 400
 
 
-def run(source: str, names: list[str], env: dict[str, str], seed: int) -> dict[str, Any]:
+User = tuple[int, int, list[int]]
+
+
+def run(source: str, names: list[str], env: dict[str, str], seed: int, user: User = (0, 0, [])) -> dict[str, Any]:
     """Outcomes in the order of `names` (all tests of the module, where there are no names).
 
+    Programs that tests start run as `user` (uid, gid, other groups): what an agent wrote gets no more rights than the agent.
     Returns {"tests": [{"name", "passed", "message", "seconds"}]}.
     """
     _isolate(env, seed)
+    if user[0]:
+        _start_programs_as(*user)
     linecache.cache[FILENAME] = (len(source), None, source.splitlines(keepends=True), FILENAME)
     module = ModuleType("test_outputs")
     sys.modules["test_outputs"] = module
@@ -46,6 +52,20 @@ def _isolate(env: dict[str, str], seed: int) -> None:
 
     random.seed(seed)
     time.tzset()
+
+
+def _start_programs_as(uid: int, gid: int, groups: list[int]) -> None:
+    """Give every `subprocess` call a user, unless it names one itself."""
+    import subprocess
+
+    original = subprocess.Popen.__init__
+
+    def start(self: Any, *args: Any, **options: Any) -> None:
+        if options.get("user") is None:
+            options |= {"user": uid, "group": gid, "extra_groups": groups}
+        original(self, *args, **options)
+
+    subprocess.Popen.__init__ = start  # type: ignore[method-assign]
 
 
 def _run_one(module: ModuleType, name: str) -> dict[str, Any]:

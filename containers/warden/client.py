@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from containers.linux.identity import IdMap
+from containers.streams import readable
 from generators.errors import EngineError, SandboxFault
 
 _READY_SECONDS = 60.0
@@ -29,7 +29,7 @@ class Reply:
 
     def wait(self, timeout: float) -> bool:
         """Whether an answer (or the end) arrived in time."""
-        return bool(select.select([self.channel], [], [], max(0.0, timeout))[0])
+        return bool(readable([self.channel], timeout))
 
     def receive(self, timeout: float) -> Any:
         """The next answer.

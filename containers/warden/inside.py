@@ -21,6 +21,8 @@ _FLAGS = {
     "ipc": syscalls.CLONE_NEWIPC,
     "uts": syscalls.CLONE_NEWUTS,
 }
+_READ_ONLY = ("sys", "sysrq-trigger", "irq", "bus", "fs")
+_HIDDEN = ("kcore", "keys", "timer_list")
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
@@ -81,6 +83,22 @@ def redirect(stdin: int, stdout: int, stderr: int) -> None:
     for wanted, fd in enumerate([os.dup(fd) for fd in (stdin, stdout, stderr)]):
         os.dup2(fd, wanted, inheritable=True)
     os.closerange(3, 256)
+
+
+def mount_proc() -> None:
+    """A process list of this pid namespace's own, with the kernel's settings read-only: where the sandbox shares the host's user
+    namespace, its root could write them."""
+    flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
+    syscalls.mount("proc", "/proc", "proc", flags)
+    for name in _READ_ONLY:
+        path = f"/proc/{name}"
+        if os.path.exists(path):
+            syscalls.mount(path, path, "", syscalls.MS_BIND)
+            syscalls.mount("", path, "", flags | syscalls.MS_BIND | syscalls.MS_REMOUNT | syscalls.MS_RDONLY)
+    for name in _HIDDEN:
+        path = f"/proc/{name}"
+        if os.path.exists(path):
+            syscalls.mount("/dev/null", path, "", syscalls.MS_BIND)
 
 
 def loopback_up() -> None:

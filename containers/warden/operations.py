@@ -21,7 +21,6 @@ from containers.linux import syscalls
 from containers.warden import inside
 
 Request = dict[str, Any]
-_PROC = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 
 
 def _answer(reply: socket.socket, value: object) -> None:
@@ -216,7 +215,7 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     if pid == 0:
         try:
             os.close(results)
-            syscalls.mount("proc", "/proc", "proc", _PROC)
+            inside.mount_proc()
             inside.loopback_up()
             os.setsid()
             null = os.open("/dev/null", os.O_RDONLY)
@@ -229,7 +228,9 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
             syscalls.limit_own_capabilities()
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
             inside.lock_down()
-            outcome = runner.run(request["source"], request["names"], request["env"], request["seed"])
+            outcome = runner.run(
+                request["source"], request["names"], request["env"], request["seed"], request["user"]
+            )
             with os.fdopen(tell, "wb") as pipe:
                 pipe.write(json.dumps(outcome).encode())
         finally:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.proof.batch import default_workers, tamper_plan
 from containers.proof.prove import plan_name
 from containers.proof.store import ProofStore

@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 
 from containers import layers
-from containers.engines.bubblewrap import BubblewrapEngine, BubblewrapSandbox
+from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
 from containers.grading.score import Score, score
 from containers.proof.batch import Proven, prove_all
 from containers.proof.store import ProofStore

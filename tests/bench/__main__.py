@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.proof.batch import default_workers, prove_all, tamper_plan
 from containers.sandbox import BuiltImage, GradeRequest
 from containers.shell import Shell

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.engines.bubblewrap import BubblewrapEngine, BubblewrapSandbox
+from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
 from containers.sandbox import BuildFailure, BuiltImage, PutFile
 from generators.task import ContextFile, Image, Limits
 from tests.toys import dockerfile

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from containers.engines.bubblewrap import BubblewrapEngine, BubblewrapSandbox
+from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
 from containers.grading.score import score
 from containers.sandbox import GradeRequest, GradeResult, TestResult
 from generators.task import CompletionTests, Limits, TestSpec

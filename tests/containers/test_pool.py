@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.pool import Pool
 from containers.proof.batch import prove_all, tamper_plan
 from containers.proof.store import ProofStore

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from containers import reaper
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.state import owner_is_alive, owner_name
 
 VICTIM = """
 import sys, time
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from generators.task import Limits
 from tests.toys import toy
 engine = BubblewrapEngine()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.shell import Shell
 from generators.task import Limits
 from tests.toys import toy

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dagster import AssetKey, AssetSelection, DagsterInstance, Definitions, evaluate_automation_conditions
 
-from containers.engines.bubblewrap import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine
 from generators.errors import UsageError
 from generators.evidence import Gate
 from pipeline import resources

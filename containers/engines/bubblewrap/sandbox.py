@@ -1,0 +1,283 @@
+"""A sandbox of the embedded engine, from its first process to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from containers.execution import BaseSandbox
+from containers.grading.entered import Place
+from containers.sandbox import DEFAULT_PATH, BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
+from containers.streams import Descriptor, readable
+from containers.warden.client import Reply, memory_file, read_memory_file
+from containers.warden.inside import KINDS
+from generators.errors import SandboxFault
+from generators.task import Limits
+
+if TYPE_CHECKING:
+    from containers.engines.bubblewrap.engine import BubblewrapEngine
+
+_INFO_FD = 200
+_CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
+_START_SECONDS = 30.0
+_BASIC = ("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--chdir", "/")
+
+
+class _Program:
+    """A program in a sandbox: the warden's child that waits for it answers, and kills it when hung up on."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+
+    def fileno(self) -> int:
+        """Readable when it has ended."""
+        return self._reply.channel.fileno()
+
+    def exit_code(self, timeout: float) -> int | None:
+        """Wait for its end."""
+        return int(self._reply.receive(timeout)["exit"]) if self._reply.wait(timeout) else None
+
+    def kill(self) -> None:
+        """Kill its process group."""
+        self._reply.channel.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._reply.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class BubblewrapSandbox(BaseSandbox):
+    """A live sandbox: descriptors of its namespaces, of its first process and of its writable layer."""
+
+    def __init__(self, engine: BubblewrapEngine, built: BuiltImage, limits: Limits, options: StartOptions) -> None:
+        super().__init__(built, options)
+        self.engine, self.limits = engine, limits
+        self.slot = engine.slots.take(limits)
+        self._namespaces: dict[str, int] = {}
+        self._fds: list[int] = []
+        self._init = self._upper = self._keeper = -1
+        self._ended = self._closed = False
+        self._clock = engine.clock_library() if options.clock_offset else None
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def open(
+        self, *, network: bool = False, persistent: tuple[Path, Path] | None = None, binds: Sequence[str] = ()
+    ) -> Self:
+        """Create the namespaces and mounts. `persistent` (upper, work) keeps the writable layer on disk, for builds."""
+        engine = self.engine
+        argv = [
+            str(engine.bwrap),
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--die-with-parent",
+            "--cap-drop",
+            "ALL",
+        ]
+        argv += [] if network else ["--unshare-net"]
+        argv += ["--hostname", self.options.hostname]
+        for layer in self.built.layers:
+            argv += ["--overlay-src", layer]
+        scratch = str(engine.state.folder("mnt"))
+        upper, work = persistent or (Path(scratch, "upper"), Path(scratch, "work"))
+        argv += [
+            "--overlay",
+            str(upper),
+            str(work),
+            "/",
+            *_BASIC,
+            *binds,
+            *self._clock_bind(),
+            "--info-fd",
+            str(_INFO_FD),
+            "cat",
+        ]
+        keeper_read, self._keeper = os.pipe()
+        ready, keeper_out = os.pipe()
+        info, info_write = os.pipe()
+        errors = memory_file()
+        self._fds += [self._keeper, ready, info, errors]
+        request = {
+            "scratch": None if persistent else scratch,
+            "disk_mb": self.limits.disk_mb,
+            "argv": argv,
+            "env": {"PATH": DEFAULT_PATH, **engine.bwrap_env},
+        }
+        reply = self.slot.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
+        for fd in (keeper_read, keeper_out, info_write):
+            os.close(fd)
+        try:
+            if not persistent:
+                _, fds = reply.receive_with_fds(_START_SECONDS)
+                self._upper = fds[0]
+                self._fds += fds
+            self._become_ready(ready, info, errors)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            reply.close()
+        return self
+
+    def _become_ready(self, ready: int, info: int, errors: int) -> None:
+        """Wait until the keeper echoes a byte: only then do all mounts exist. Then hold on to the namespaces."""
+        os.write(self._keeper, b"\n")
+        if not readable([Descriptor(ready)], _START_SECONDS) or not os.read(ready, 1):
+            said = read_memory_file(errors).decode(errors="replace").strip().splitlines()
+            raise SandboxFault(f"bubblewrap did not start: {said[-1] if said else 'no message'}")
+        pid = int(json.loads(os.read(info, 65536))["child-pid"])
+        self._init = os.pidfd_open(pid)
+        self._fds.append(self._init)
+        for kind in KINDS:
+            if os.readlink(f"/proc/{pid}/ns/{kind}") == os.readlink(f"/proc/self/ns/{kind}"):
+                continue  # a build shares the host's network
+            fd = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
+            self._namespaces[kind] = fd
+            self._fds.append(fd)
+
+    def end_processes(self) -> None:
+        """Kill the sandbox's first process; the kernel then ends all others before that one counts as gone."""
+        if self._init < 0 or self._ended:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        if not readable([Descriptor(self._init)], _START_SECONDS):
+            raise SandboxFault("the sandbox's processes would not end")
+        self._ended = True
+
+    def close(self) -> None:
+        """Destroy it: processes, then descriptors (and with them mounts and writable layer), then the control group."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(SandboxFault):
+            self.end_processes()
+        for fd in self._fds:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self.engine.slots.give(self.slot, clean=self._ended or self._init < 0)
+
+    # --- work -------------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        argv: Sequence[str],
+        stdio: tuple[int, int, int],
+        *,
+        user: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        tty: bool = False,
+    ) -> _Program:
+        """Start a program as leader of its own session, on three descriptors that stay the caller's to close."""
+        built = self.built
+        as_root = user in ("root", "0")
+        name, home = self.identity(user)
+        request = {
+            "argv": list(argv),
+            "cwd": cwd or built.workdir,
+            "env": {**self.environment(), "HOME": home, "USER": name, **(env or {})},
+            "uid": 0 if as_root else built.uid,
+            "gid": 0 if as_root else built.gid,
+            "groups": [] if as_root else list(built.groups),
+            "tty": tty,
+            "max_processes": None if self.slot.group else self.limits.pids,
+            "kinds": list(self._namespaces),
+        }
+        if self._ended:
+            raise SandboxFault("the sandbox's processes were already ended")
+        return _Program(self.slot.warden.call("execute", request, [*stdio, *self._namespaces.values()]))
+
+    def put(self, files: Sequence[PutFile]) -> None:
+        """Place files, making folders as needed."""
+        entries = [
+            {
+                "kind": "file",
+                "path": file.path,
+                "size": len(file.data),
+                "mode": file.mode,
+                "uid": file.uid,
+                "gid": file.gid,
+            }
+            for file in files
+        ]
+        self._put(entries, b"".join(file.data for file in files))
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and its parents, owned by root."""
+        self._put([{"kind": "directory", "path": path, "mode": None, "uid": -1, "gid": -1}], b"")
+
+    def _put(self, entries: Sequence[Mapping[str, object]], data: bytes) -> None:
+        content = memory_file(data)
+        spaces = self._some("user", "mnt")
+        try:
+            request = {"entries": list(entries), "kinds": list(spaces)}
+            with self.slot.warden.call("put", request, [content, *spaces.values()]) as reply:
+                reply.receive(_START_SECONDS)
+        finally:
+            os.close(content)
+
+    def get(self, path: str, limit: int = 1 << 24) -> bytes:
+        """The contents of a regular file, at most `limit` bytes."""
+        content = memory_file()
+        spaces = self._some("user", "mnt")
+        try:
+            request = {"path": path, "limit": limit, "kinds": list(spaces)}
+            with self.slot.warden.call("get", request, [content, *spaces.values()]) as reply:
+                reply.receive(_START_SECONDS)
+            return read_memory_file(content)
+        finally:
+            os.close(content)
+
+    def changed_paths(self) -> list[str]:
+        """Paths that differ from the image, sorted; deleted ones too."""
+        spaces = self._some("user")
+        with self.slot.warden.call("changed", {"kinds": list(spaces)}, [self._upper, *spaces.values()]) as reply:
+            return [entry["path"] for entry in reply.receive(_START_SECONDS)]
+
+    def kill_session(self, session: int) -> None:
+        """Kill every process of a session inside but its leader."""
+        spaces = self._some("user", "mnt", "pid")
+        request = {"session": session, "kinds": list(spaces)}
+        with self.slot.warden.call("signal_children", request, list(spaces.values())) as reply:
+            reply.receive(_START_SECONDS)
+
+    def grade(self, request: GradeRequest) -> GradeResult:
+        """End all processes, then run tests over the end state."""
+        began = time.monotonic()
+        self.end_processes()
+        place = Place(
+            namespaces=self._some("user", "mnt", "uts"),
+            joins=self.slot.joins(),
+            max_processes=None if self.slot.group else self.limits.pids,
+            env=self.environment(),
+            user=(self.built.uid, self.built.gid, self.built.groups),
+        )
+        return self.engine.graders.grade(request, place, began)
+
+    def _clock_bind(self) -> list[str]:
+        return ["--ro-bind", str(self._clock), _CLOCK] if self._clock else []
+
+    def environment(self) -> dict[str, str]:
+        """What every program gets: the image's settings, and those of this sandbox."""
+        env = super().environment()
+        if self._clock:
+            env |= {"LD_PRELOAD": _CLOCK, "TERMFORGE_CLOCK_OFFSET": str(self.options.clock_offset)}
+        return env
+
+    def _some(self, *kinds: str) -> dict[str, int]:
+        return {kind: self._namespaces[kind] for kind in kinds}

@@ -1,0 +1,86 @@
+"""Grading by a forked interpreter that enters a sandbox's namespaces: 10 ms instead of 150, and nothing from inside is imported."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from containers.linux.identity import IdMap
+from containers.sandbox import GradeRequest, GradeResult, TestResult
+from containers.warden.client import Warden, memory_file, read_memory_file
+
+_LATE_SECONDS = 30.0  # beyond the tests' own deadline
+_LOG_TAIL = 4000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a grader goes: descriptors of namespaces by kind, the control group it joins, what it finds there.
+
+    `user` (uid, gid, other groups) is who runs the programs that tests start.
+    """
+
+    namespaces: Mapping[str, int]
+    joins: Sequence[str] = ()
+    max_processes: int | None = None
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    user: tuple[int, int, tuple[int, ...]] = (0, 0, ())
+
+
+class Graders:
+    """Wardens that carry pytest and the standard library, one for each hash seed asked for. Safe for threads."""
+
+    def __init__(self, ids: IdMap) -> None:
+        self.ids = ids
+        self._wardens: dict[int, Warden] = {}
+        self._lock = threading.Lock()
+
+    def grade(self, request: GradeRequest, place: Place, began: float) -> GradeResult:
+        """Run tests in a place whose own processes have ended; `began` (monotonic) is when the grading started.
+
+        Raises:
+            SandboxFault: the warden is gone.
+        """
+        log = memory_file()
+        payload = {
+            "source": request.source,
+            "names": list(request.names),
+            "env": {**place.env, **request.env},
+            "seed": request.seed,
+            "timeout": request.timeout,
+            "procs": list(place.joins),
+            "max_processes": place.max_processes,
+            "user": place.user,
+            "kinds": list(place.namespaces),
+        }
+        warden = self._warden(int(request.env.get("PYTHONHASHSEED", "0")))
+        try:
+            with warden.call("grade", payload, [log, *place.namespaces.values()]) as reply:
+                answer = reply.receive(request.timeout + _LATE_SECONDS)
+            said = read_memory_file(log)[-_LOG_TAIL:].decode(errors="replace")
+        finally:
+            os.close(log)
+        seconds = time.monotonic() - began
+        if "reason" in answer:
+            return GradeResult((), answer["reason"], said, seconds)
+        return GradeResult(tuple(TestResult(**test) for test in answer["outcome"]["tests"]), "", said, seconds)
+
+    def _warden(self, hash_seed: int) -> Warden:
+        with self._lock:
+            known = self._wardens.get(hash_seed)
+            if known is not None and known.process.poll() is not None:
+                known.close()
+                known = None
+            if known is None:
+                known = self._wardens[hash_seed] = Warden("grader", self.ids, hash_seed)
+            return known
+
+    def close(self) -> None:
+        """End the wardens."""
+        with self._lock:
+            for warden in self._wardens.values():
+                warden.close()
+            self._wardens.clear()
