@@ -172,3 +172,32 @@ def _matches(item: Instruction, source: str, image: Image, folder: str, into: bo
     if not found:
         raise TaskError(f"Dockerfile line {item.line}: COPY source {source!r} is not in the build context")
     return found
+
+
+_FROM = re.compile(r"^(\s*FROM\s+(?:--platform=\S+\s+)?)(\S+)(\s+AS\s+(\S+))?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+
+
+def bases(text: str) -> list[str]:
+    """The images that a Dockerfile (of any kind) builds on, in order, each once; its own stages and `scratch` are not.
+
+    Raises:
+        TaskError: there is none.
+    """
+    variables = dict(re.findall(r"^\s*ARG\s+(\w+)=['\"]?([^\s'\"]*)", text, re.MULTILINE))
+    stages = {match[4].lower() for match in _FROM.finditer(text) if match[4]} | {"scratch"}
+    found = [expand(match[2], variables) for match in _FROM.finditer(text)]
+    names = [name for name in dict.fromkeys(found) if name.lower() not in stages]
+    if not names:
+        raise TaskError("Dockerfile: it builds on no image (FROM)")
+    return names
+
+
+def with_bases(text: str, references: Mapping[str, str]) -> str:
+    """The same Dockerfile with its bases replaced."""
+    variables = dict(re.findall(r"^\s*ARG\s+(\w+)=['\"]?([^\s'\"]*)", text, re.MULTILINE))
+
+    def other(match: re.Match[str]) -> str:
+        name = expand(match[2], variables)
+        return f"{match[1]}{references.get(name, name)}{match[3] or ''}"
+
+    return _FROM.sub(other, text)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from containers import dockerfile, rootfs
+from containers import accounts, dockerfile, rootfs
 from containers.dockerfile import Instruction
-from containers.sandbox import BuildFailure, BuiltImage, PutFile
+from containers.sandbox import BuildFailure, BuiltImage, Engine, PutFile
 from containers.state import storage
 from generators.digest import digest_of
 from generators.errors import TaskError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Work = Callable[["BubblewrapSandbox"], None]
 _OUTPUT_TAIL = 4000
 _FORMAT = "1"  # changes whenever the same step would give another layer
-_PACKAGES_ONLY = re.compile(
+PACKAGES_ONLY = re.compile(
     r"apt-get update && apt-get install -y --no-install-recommends [a-z0-9.+\- ]+ && rm -rf /var/lib/apt/lists/\*"
 )
 _counter = threading.local()
@@ -44,7 +44,7 @@ class Progress:
     args: dict[str, str] = field(default_factory=dict[str, str])
     workdir: str = "/"
     user: str = "root"
-    ids: tuple[int, int, tuple[int, ...], str] = (0, 0, (), "/root")
+    ids: accounts.Account = accounts.ROOT
     shell: tuple[str, ...] = ("/bin/sh", "-c")
     notes: tuple[str, ...] = ()
     own_layers: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ def _run(
     env = {**at.args, **at.env}
     key = digest_of([at.key, "RUN", argv, env, at.workdir, at.user])
 
-    own = not _PACKAGES_ONLY.fullmatch(step.text)
+    own = not PACKAGES_ONLY.fullmatch(step.text)
 
     def work(box: BubblewrapSandbox) -> None:
         if not own:
@@ -180,19 +180,11 @@ def _network_env() -> dict[str, str]:
 def _user(engine: BubblewrapEngine, at: Progress, name: str, limits: Limits) -> Progress:
     """Look a user up in the image: ids, groups and home."""
     name = name.split(":")[0]
-    with engine.start(replace(at, ids=(0, 0, (), "/root"), user="root").image(), limits) as box:
+    with engine.start(replace(at, ids=accounts.ROOT, user="root").image(), limits) as box:
         passwd = box.get("/etc/passwd").decode(errors="replace")
         group = box.get("/etc/group").decode(errors="replace")
-    for line in passwd.splitlines():
-        fields = line.split(":")
-        if len(fields) >= 6 and name in (fields[0], fields[2]):
-            groups = [
-                int(f[2])
-                for f in (row.split(":") for row in group.splitlines())
-                if len(f) > 3 and fields[0] in f[3].split(",")
-            ]
-            return replace(at, user=fields[0], ids=(int(fields[2]), int(fields[3]), tuple(groups), fields[5]))
-    raise TaskError(f"USER {name}: the image has no such user")
+    found, account = accounts.look_up(name, passwd, group)
+    return replace(at, user=found, ids=account)
 
 
 def _owner(engine: BubblewrapEngine, at: Progress, owner: str, limits: Limits) -> tuple[int, int]:
@@ -253,10 +245,8 @@ done
 """
 
 
-def git_objects(engine: BubblewrapEngine, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
+def git_objects(engine: Engine, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
     """The unpacked objects of every git repository in an image (unreachable ones too), as one stream."""
-    if not any(next(Path(layer).rglob("objects"), None) for layer in built.own_layers):
-        return
     with engine.start(built, Limits()) as sandbox:
         result = sandbox.exec(_GIT_SCRIPT, timeout=60, user="root", output_limit=64 << 20)
     yield "git history", result.stdout

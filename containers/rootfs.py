@@ -1,7 +1,8 @@
-"""Base root file systems for the embedded engine, made once from the machine's own Debian mirror.
+"""Base root file systems, made once from the machine's own Debian mirror, where no registry serves them.
 
 `FROM debian:bookworm-slim` is served by a minimal Debian made with mmdebstrap (Debian's own tool), unpacked so that its files
-belong to the ids behind the sandbox's users. A tar file of your own serves instead where TERMFORGE_BASE_TAR names one.
+belong to the ids behind the sandbox's users. Which name is served by what: bases.yaml. A tar file of your own serves every
+name where TERMFORGE_BASE_TAR names one.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from containers.linux.identity import IdMap
 from containers.state import State, storage
 from containers.warden.client import Warden, memory_file, read_memory_file
 from generators.digest import digest_of
-from generators.errors import EngineError, SandboxFault, StorageError, TaskError
+from generators.errors import EngineError, SandboxFault, StorageError, TaskError, UsageError
 
-SUITES = {"debian:bookworm-slim": "bookworm", "debian:bookworm": "bookworm", "debian:12-slim": "bookworm"}
 _OPTIONS = (
     "--variant=minbase",
     '--aptopt=Acquire::Languages "none"',
@@ -53,29 +57,68 @@ def base_filesystem(name: str, state: State, warden: Warden, ids: IdMap, say: Sa
         EngineError: no mmdebstrap, or no mirror.
         StorageError: no room for it.
     """
-    own_tar = os.environ.get("TERMFORGE_BASE_TAR")
-    if name not in SUITES and not own_tar:
-        known = ", ".join(sorted(SUITES))
-        raise TaskError(
-            f"base image {name!r} is not known to the embedded engine (it has {known}); use the docker engine"
-        )
-    key = digest_of([name, own_tar, list(_OPTIONS), ids.first, ids.uid0])[:16]
+    source = base_source(name)
+    own_tar = str(source.tar) if source.tar else None
+    key = digest_of([name, own_tar, list(_OPTIONS), ids.first, ids.uid0, *source.include])[:16]
     folder = state.folder("rootfs") / key
     with storage("making the base file system"), open(state.folder("rootfs") / f".lock-{key}", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "digest").is_file():
-            _make(folder, Path(own_tar) if own_tar else None, SUITES.get(name, ""), state, warden, ids, say)
+            _make(folder, source, state, warden, ids, say)
     return BaseFilesystem(folder / "fs", (folder / "digest").read_text().strip())
 
 
-def _make(folder: Path, own_tar: Path | None, suite: str, state: State, warden: Warden, ids: IdMap, say: Say) -> None:
+class BaseSource(BaseModel):
+    """What serves a base name: a suite with packages, or a tar. `stands_in` says that it is not what the name promises."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    suite: str = ""
+    include: tuple[str, ...] = ()
+    tar: Path | None = None
+    stands_in: bool = False
+
+
+def base_source(name: str) -> BaseSource:
+    """What serves this name here.
+
+    Raises:
+        TaskError: nothing does.
+        UsageError: the file named by TERMFORGE_BASES is not of the form of bases.yaml.
+    """
+    if own_tar := os.environ.get("TERMFORGE_BASE_TAR"):
+        return BaseSource(tar=Path(own_tar))
+    known = _sources(files("containers").joinpath("bases.yaml").read_text(), "bases.yaml")
+    if own := os.environ.get("TERMFORGE_BASES"):
+        try:
+            known |= _sources(Path(own).read_text(), own)
+        except OSError as error:
+            raise UsageError(f"TERMFORGE_BASES names {own}: {error.strerror}") from error
+    if name not in known:
+        names = ", ".join(sorted(known))
+        raise TaskError(
+            f"base image {name!r} cannot be made here (there are {names}); use an engine with a registry, or name a file "
+            f"like containers/bases.yaml by TERMFORGE_BASES"
+        )
+    return known[name]
+
+
+def _sources(text: str, where: str) -> dict[str, BaseSource]:
+    try:
+        return TypeAdapter(dict[str, BaseSource]).validate_python(yaml.safe_load(text) or {})
+    except (yaml.YAMLError, ValidationError) as error:
+        raise UsageError(f"{where} is not of the form of bases.yaml: {str(error).splitlines()[0]}") from error
+
+
+def _make(folder: Path, source: BaseSource, state: State, warden: Warden, ids: IdMap, say: Say) -> None:
+    own_tar, suite = source.tar, source.suite
     work = state.folder("tmp") / f"{state.owner}-rootfs"
     remove_tree(work, warden, ids)
     work.mkdir()
     tar = own_tar or work / "base.tar"
     if own_tar is None:
         say(f"Making the base file system ({suite}) from this machine's Debian mirror, once; about half a minute ...")
-        _mmdebstrap(tar, suite, work)
+        _mmdebstrap(tar, source, work)
     filesystem = work / "fs"
     filesystem.mkdir()
     if not ids.helper:
@@ -94,12 +137,13 @@ def _make(folder: Path, own_tar: Path | None, suite: str, state: State, warden: 
     work.rename(folder)
 
 
-def _mmdebstrap(tar: Path, suite: str, work: Path) -> None:
+def _mmdebstrap(tar: Path, source: BaseSource, work: Path) -> None:
     program = shutil.which("mmdebstrap")
     if program is None:
         raise EngineError("mmdebstrap is missing: run `sudo apt-get install mmdebstrap` (or name a TERMFORGE_BASE_TAR)")
     mode = "--mode=root" if os.geteuid() == 0 else "--mode=unshare"
-    command = [program, mode, *_OPTIONS, suite, str(tar), *_mirrors(suite)]
+    include = [f"--include={','.join(source.include)}"] if source.include else []
+    command = [program, mode, *_OPTIONS, *include, source.suite, str(tar), *_mirrors()]
     if shutil.disk_usage(work).free < _NEEDED:
         raise StorageError(
             f"making the base file system takes 2 GiB, and {work.parent} has less; free some space or move TERMFORGE_HOME"
@@ -120,7 +164,7 @@ def _scratch(work: Path) -> Path:
     return work
 
 
-def _mirrors(suite: str) -> list[str]:
+def _mirrors() -> list[str]:
     """The machine's own Debian mirror, where its sources name one; else mmdebstrap's default."""
     folder = Path("/etc/apt")
     texts = [path for pattern in ("sources.list", "sources.list.d/*") for path in sorted(folder.glob(pattern))]
@@ -133,6 +177,14 @@ def _mirrors(suite: str) -> list[str]:
         if found:
             return [found[1]]
     return []
+
+
+def export(base: BaseFilesystem, target: Path, warden: Warden, ids: IdMap) -> None:
+    """Write a base as a tar with the ids it has inside, for engines that import one."""
+    with target.open("wb") as out:
+        code = run_as_root(["tar", "-C", str(base.folder), "-cf", "-", "."], warden, ids, stdout=out.fileno())
+    if code:
+        raise EngineError(f"the base file system could not be read (tar ended with {code})")
 
 
 def tree_as_tar(folder: Path, warden: Warden, ids: IdMap) -> bytes:

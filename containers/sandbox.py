@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, Self
 
+from containers.state import State
 from generators.task import Image, Limits
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -227,6 +228,7 @@ class Feature(StrEnum):
     DISK_LIMIT = "disk_limit"
     CLOCK_SHIFT = "clock_shift"  # StartOptions.clock_offset
     OTHER_USERS = "other_users"  # more than one user id inside
+    TERMINAL = "terminal"  # run(tty=True)
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,12 @@ class Engine(Protocol):
     """Builds images and starts sandboxes."""
 
     name: str
+    state: State
+
+    @property
+    def reaped(self) -> object:
+        """What killed runs had left and this one removed, as text; false where there was nothing."""
+        ...
 
     def probe(self) -> list[Capability]:
         """What this machine can do for the engine."""
@@ -281,3 +289,7 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of everything."""
         ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...

@@ -1,13 +1,15 @@
 """A persistent shell in a sandbox: directory, variables and functions live from one command to the next.
 
 Commands go in on one pipe and exit codes come back on another that no command inherits, so output cannot be taken for an end
-marker, whatever it says. Commands read from /dev/null: nothing waits for a person.
+marker, whatever it says. A mark in the output says up to where it belongs to a command: a daemon carries the two pipes at
+different speeds. Commands read from /dev/null: nothing waits for a person.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import time
 from typing import Self
 
@@ -21,10 +23,10 @@ trap : INT
 printf '%d\0' "$$" >&4
 while IFS= read -r -d '' -u 3 TERMFORGE_COMMAND; do
   eval "$TERMFORGE_COMMAND" 3<&- 4>&-
-  printf '%d\0' "$?" >&4
+  printf '%d\0' "$?" >&4; printf '\0%s\0' MARK
 done
 """
-_START_SECONDS, _KILL_SECONDS = 20.0, 2.0
+_START_SECONDS, _KILL_SECONDS, _LATE_SECONDS = 20.0, 2.0, 2.0
 
 
 class Shell:
@@ -40,7 +42,9 @@ class Shell:
         stdin, self._commands = os.pipe()
         self._status, status = os.pipe()
         self._output = Collector(OUTPUT_LIMIT)
-        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP]
+        mark = secrets.token_hex(8)
+        self._mark = f"\0{mark}\0".encode()
+        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP.replace("MARK", mark)]
         self._program = self.sandbox.run(argv, (stdin, self._output.write_end, status), user=self.user)
         self._output.started()
         os.close(stdin)
@@ -91,14 +95,26 @@ class Shell:
             stuck = self._answer(time.monotonic() + _KILL_SECONDS) is None
         else:
             stuck = False
+        if not self._ended and not stuck:
+            self._take_rest(time.monotonic() + _LATE_SECONDS)
         self._output.drain()
         if self._ended and code is None:  # the command was `exit`, or it killed the shell
             with contextlib.suppress(SandboxFault):
                 code = self._program.exit_code(_KILL_SECONDS)
-        result = ExecResult(code, self._output.data(), b"", time.monotonic() - began, self._output.truncated)
+        result = ExecResult(
+            code, self._output.data().replace(self._mark, b""), b"", time.monotonic() - began, self._output.truncated
+        )
         if self._ended or stuck:
             self._restart()
         return result
+
+    def _take_rest(self, deadline: float) -> None:
+        """Take output up to the mark. Something in the background may write after it, or have closed our stream."""
+        self._output.drain()
+        while self._output.open and not self._output.ends_near(self._mark):
+            if not readable([self._output], deadline - time.monotonic()):
+                return
+            self._output.take()
 
     def _restart(self) -> None:
         self.close()

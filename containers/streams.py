@@ -96,6 +96,10 @@ class Collector:
         while self.open and budget and self.take():
             budget -= 1
 
+    def ends_near(self, mark: bytes) -> bool:
+        """Whether the last pieces of output hold this mark."""
+        return mark in bytes(self._tail[-_PIECE:] if len(self._tail) > len(mark) else self._head[-_PIECE:] + self._tail)
+
     @property
     def truncated(self) -> bool:
         """Whether the middle was dropped."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -9,21 +10,18 @@ from typing import Protocol
 from dagster import ConfigurableResource, InitResourceContext
 from pydantic import Field, PrivateAttr
 
-from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.engines import registry
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from containers.state import default_state
-from generators.errors import UsageError
 from pipeline.places import project_root
 from pipeline.stages import Report
-
-ENGINES: dict[str, Callable[[], Engine]] = {"bubblewrap": BubblewrapEngine}
 
 
 class EngineResource(ConfigurableResource):
     """An engine by name: opened at its first use in a run, closed when the run ends."""
 
-    engine: str = "bubblewrap"
+    engine: str = Field(default_factory=lambda: os.environ.get("TERMFORGE_ENGINE", registry.DEFAULT))
     _opened: Engine | None = PrivateAttr(default=None)
 
     def open(self) -> Engine:
@@ -34,9 +32,7 @@ class EngineResource(ConfigurableResource):
             EngineError: this machine cannot run it.
         """
         if self._opened is None:
-            if self.engine not in ENGINES:
-                raise UsageError(f"unknown engine {self.engine!r}; there are {', '.join(sorted(ENGINES))}")
-            self._opened = ENGINES[self.engine]()
+            self._opened = registry.open_engine(self.engine)
         return self._opened
 
     def store(self) -> ProofStore:

@@ -18,6 +18,7 @@ from dagster._core.errors import (
     DagsterUserCodeExecutionError,
 )
 
+from containers.engines.registry import DEFAULT
 from containers.state import storage
 from generators.errors import TermforgeError, UsageError
 from generators.recipe import Recipe
@@ -25,7 +26,7 @@ from pipeline.batches import batch_key
 from pipeline.definitions import build_defs
 from pipeline.io import frames_folder
 from pipeline.places import project_root
-from pipeline.resources import ReleaseRoot
+from pipeline.resources import EngineResource, ReleaseRoot
 from pipeline.soundness import CHECKS
 from pipeline.stages import Report
 
@@ -57,7 +58,7 @@ class Whole:
         return lambda stage, done, of: self.report(stage, self.before + done, self.total)
 
 
-def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Report) -> Built:
+def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Report, engine: str = DEFAULT) -> Built:
     """Materialize every batch of a recipe, then assemble, check and publish it below `target`.
 
     Raises:
@@ -67,7 +68,11 @@ def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Rep
     """
     os.environ.setdefault("DAGSTER_HOME", str(project_root()))
     progress = Whole(report, sum(sizes))
-    resources = {"progress": progress, "release_root": ReleaseRoot(path=str(target))}
+    resources = {
+        "progress": progress,
+        "release_root": ReleaseRoot(path=str(target)),
+        "engine": EngineResource(engine=engine),
+    }
     defs = build_defs(extra_recipes=[recipe], resource_overrides=resources)
     with _alone(recipe, target), DagsterInstance.get() as instance:
 

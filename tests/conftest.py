@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: the real embedded engine, opened once."""
+"""Fixtures shared by all tests: real engines, each opened once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.pool import Pool
+from containers.sandbox import Engine
+from tests.engines import NAMES, open_engine
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +21,12 @@ def engine() -> Iterator[BubblewrapEngine]:
 @pytest.fixture(scope="session")
 def pool(engine: BubblewrapEngine) -> Pool:
     return Pool(engine, 2)
+
+
+@pytest.fixture(scope="session", params=NAMES)
+def any_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Each engine in turn, for what must hold in all of them; skipped where the machine lacks one."""
+    engine = request.getfixturevalue("engine") if request.param == "bubblewrap" else open_engine(request.param)
+    yield engine
+    if request.param != "bubblewrap":
+        engine.close()

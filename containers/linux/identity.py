@@ -30,10 +30,8 @@ class IdMap:
     helper: bool
 
     def lines(self, own: int, first: int) -> list[str]:
-        """The lines of uid_map or gid_map."""
-        if not self.helper:
-            return [f"0 {first} {COUNT}"]
-        return [f"0 {own} 1", f"1 {first} {COUNT - 1}"]
+        """The lines of uid_map or gid_map. Root has a line of its own: Apptainer takes such a namespace for unprivileged."""
+        return [f"0 {own} 1", f"1 {first if self.helper else first + 1} {COUNT - 1}"]
 
     def write(self, pid: int) -> None:
         """Map the new user namespace of process `pid`."""

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from containers.attacks.library import ATTACKS, Attack, targets
+from containers.attacks.attack import Attack, targets
+from containers.attacks.library import TASK_ATTACKS
 from containers.grading.score import Score, score
 from containers.pool import Pool
 from containers.proof import leak
@@ -201,7 +202,7 @@ def leaks(bench: Bench) -> Verdict | None:
     return Verdict(gate=Gate.LEAK, holds=True, figures={"needles": len(wanted)})
 
 
-def tamper(bench: Bench, attacks: Sequence[Attack] = ATTACKS) -> Verdict | None:
+def tamper(bench: Bench, attacks: Sequence[Attack] = TASK_ATTACKS) -> Verdict | None:
     """Every attack scores 0 or leaves a grading that is invalid."""
     places = targets(bench.task.instruction)
     limits = bench.task.limits.model_copy(update=ATTACK_LIMITS)

@@ -148,9 +148,10 @@ def memory_file(data: bytes = b"") -> int:
     return fd
 
 
-def read_memory_file(fd: int) -> bytes:
-    """All that is in a memory file."""
-    size, parts, offset = os.fstat(fd).st_size, list[bytes](), 0
+def read_memory_file(fd: int, tail: int | None = None) -> bytes:
+    """All that is in a memory file, or its last `tail` bytes."""
+    size, parts = os.fstat(fd).st_size, list[bytes]()
+    offset = 0 if tail is None else max(0, size - tail)
     while offset < size:
         parts.append(os.pread(fd, min(size - offset, 1 << 24), offset))
         offset += len(parts[-1])

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from containers.linux import seccomp, syscalls
+from containers.linux.namespaces import KINDS
 
-KINDS = ("user", "mnt", "pid", "net", "ipc", "uts")  # the order in which namespace descriptors travel
 _FLAGS = {
     "user": syscalls.CLONE_NEWUSER,
     "mnt": syscalls.CLONE_NEWNS,

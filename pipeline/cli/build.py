@@ -9,17 +9,18 @@ from typing import Any
 import click
 from rich.console import Console
 
-from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.engines.registry import DEFAULT, open_engine
 from containers.proof.batch import default_workers, tamper_plan
 from containers.proof.prove import plan_name
 from containers.proof.store import ProofStore
+from containers.sandbox import Engine
 from containers.state import default_state
 from generators.bases import preamble
 from generators.digest import digest_of
 from generators.procedural import find_family, write_task
 from generators.recipe import Recipe, batches, explain_override
 from generators.task import Image, Limits
-from pipeline.cli.output import Out, json_option
+from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import find_recipe
 from pipeline.funnel import funnel, reasons
 from pipeline.places import project_root
@@ -36,6 +37,7 @@ from pipeline.places import project_root
     "--to", "target", type=click.Path(path_type=Path, file_okay=False), help="Folder of releases (default: datasets)."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@engine_option
 @json_option
 def build(
     recipe_name: str,
@@ -44,22 +46,29 @@ def build(
     names: tuple[str, ...],
     target: Path | None,
     dry_run: bool,
+    engine_name: str,
     out: Out,
 ) -> None:
     """Write, build, prove and publish the tasks of a recipe. Stopped at any moment, it goes on where it was."""
     recipe = _overridden(find_recipe(recipe_name), count, seed, names)
+    if engine_name != DEFAULT:  # another engine's evidence: a release of its own
+        recipe = recipe.model_copy(update={"name": f"{recipe.name}-{engine_name}"})
     if dry_run:
-        _dry_run(recipe, out)
+        _dry_run(recipe, engine_name, out)
         return
     from pipeline.runs import build_recipe  # Dagster takes most of a second to import
 
-    with BubblewrapEngine(say=out.say) as engine:  # says first what the machine lacks; makes the base image
+    with open_engine(engine_name, say=out.say) as engine:  # says first what the machine lacks; makes the base image
         if engine.reaped:
             out.say(f"removed what a killed run had left: {engine.reaped}")
         _warm(engine, recipe)
     with out.progress() as report:
         built = build_recipe(
-            recipe, [len(batch) for batch in batches(recipe)], target or project_root() / "datasets", report
+            recipe,
+            [len(batch) for batch in batches(recipe)],
+            target or project_root() / "datasets",
+            report,
+            engine_name,
         )
     steps, why = funnel(built.candidate), reasons(built.candidate)
     value: dict[str, Any] = {"folder": str(built.folder), "funnel": dict(steps), "dropped": why.to_dicts()}
@@ -85,13 +94,13 @@ def _overridden(recipe: Recipe, count: int | None, seed: int | None, names: tupl
     return changed.model_copy(update={"name": f"{recipe.name}-{digest_of(changed.model_dump(mode='json'))[:6]}"})
 
 
-def _warm(engine: BubblewrapEngine, recipe: Recipe) -> None:
+def _warm(engine: Engine, recipe: Recipe) -> None:
     """Make the layers that many tasks share, one after another, so that workers do not wait for each other."""
     for base in sorted({family.base for family in recipe.members()}):
         engine.build(Image(dockerfile=preamble(base)), Limits())
 
 
-def _dry_run(recipe: Recipe, out: Out) -> None:
+def _dry_run(recipe: Recipe, engine_name: str, out: Out) -> None:
     """Plan, count what is proven already, and estimate the rest from what proofs have taken on this machine."""
     cut = batches(recipe)
     tasks = [
@@ -99,7 +108,7 @@ def _dry_run(recipe: Recipe, out: Out) -> None:
         for batch in cut
         for order in batch
     ]
-    store = ProofStore.of(default_state(), BubblewrapEngine.name)
+    store = ProofStore.of(default_state(), engine_name)
     attacked = tamper_plan(tasks)
     known = [store.load(task.digest, plan_name(task.digest in attacked)) for task in tasks]
     seconds = [sum(verdict.seconds for verdict in proof.verdicts) for proof in known if proof]

@@ -10,7 +10,10 @@ import click
 from rich.console import Console
 
 from containers import probe
+from containers.engines import registry
+from containers.sandbox import Capability
 from containers.state import default_state
+from generators.errors import EngineError, SandboxFault
 from generators.evidence import Evidence
 from generators.procedural import all_families
 from generators.recipe import Recipe
@@ -82,25 +85,48 @@ def _print_task(console: Console, task: Task, evidence: Evidence | None, privile
 
 
 @click.command()
+@click.option("--engine", "engine_name", type=click.Choice(list(registry.ENGINES)), help="Only this engine.")
 @json_option
-def doctor(out: Out) -> None:
-    """Say what this machine can do, and what to do about what it cannot. Exit code 3 if something needed is missing."""
-    found = probe.bubblewrap(default_state())
+def doctor(engine_name: str | None, out: Out) -> None:
+    """Say what this machine can do, engine by engine, and what to do about what it cannot.
+
+    Exit code 3 if something needed by the default engine (or by the one asked for) is missing.
+    """
+    found = {name: _capabilities(name) for name in ([engine_name] if engine_name else registry.ENGINES)}
     rows = [
         (
-            "ok" if item.ok else ("MISSING" if item.needed else "limited"),
+            name,
+            _mark(item, name == (engine_name or registry.DEFAULT)),
             item.name,
             item.detail,
             "" if item.ok else item.remedy,
         )
-        for item in found
+        for name, items in found.items()
+        for item in items
     ]
-    out.result(
-        [vars(item) for item in found],
-        lambda console: console.print(out.table(("", "what", "found", "what to do"), rows)),
-    )
-    if any(item.needed and not item.ok for item in found):
+    value = [{"engine": name, **vars(item)} for name, items in found.items() for item in items]
+    heads = ("engine", "", "what", "found", "what to do")
+    out.result(value, lambda console: console.print(out.table(heads, rows), markup=False))
+    if any(item.needed and not item.ok for item in found[engine_name or registry.DEFAULT]):
         raise click.exceptions.Exit(3)
+
+
+def _mark(item: Capability, needed: bool) -> str:
+    if item.ok:
+        return "ok"
+    return "limited" if not item.needed else ("MISSING" if needed else "absent")
+
+
+def _capabilities(name: str) -> list[Capability]:
+    """The lines of one engine; one that does not start here is a line of its own."""
+    if name == "bubblewrap":
+        return probe.bubblewrap(default_state())  # says what is missing even where the engine cannot be opened
+    try:
+        with registry.open_engine(name) as engine:
+            return engine.probe()
+    except (EngineError, SandboxFault) as error:
+        what, _, remedy = str(error).rpartition("; ")
+        return [Capability(name, False, what or remedy, remedy if what else "")]
 
 
 @click.command()

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from containers.engines.registry import DEFAULT, ENGINES
 from generators.errors import TermforgeError
 
 P = ParamSpec("P")
@@ -94,6 +95,20 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, out=out_of(as_json), **kwargs)
 
     return with_output
+
+
+def engine_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The `--engine` option of commands that use sandboxes."""
+    return click.option(
+        "--engine",
+        "engine_name",
+        type=click.Choice(list(ENGINES)),
+        default=DEFAULT,
+        envvar="TERMFORGE_ENGINE",
+        show_default=True,
+        show_envvar=True,
+        help="Where sandboxes run.",
+    )(command)
 
 
 def guarded(main: Callable[[], object]) -> int:

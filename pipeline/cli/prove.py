@@ -17,14 +17,15 @@ import click
 from rich.console import Console
 
 from containers import layers
-from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
+from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.engines.registry import open_engine
 from containers.grading.score import Score, score
 from containers.proof.batch import Proven, prove_all
 from containers.proof.store import ProofStore
-from containers.sandbox import GradeRequest
+from containers.sandbox import Feature, GradeRequest, Sandbox
 from generators.errors import UsageError
 from generators.task import Task
-from pipeline.cli.output import Out, json_option
+from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import find_task, load_tasks
 from pipeline.stages import stoppable
 
@@ -34,8 +35,9 @@ from pipeline.stages import stoppable
 @click.option("--task", "names", multiple=True, help="Only tasks whose id begins with this (may be repeated).")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks.")
 @click.option("--again", is_flag=True, help="Prove anew, even what was proven here before.")
+@engine_option
 @json_option
-def prove(source: Path, names: tuple[str, ...], limit: int | None, again: bool, out: Out) -> None:
+def prove(source: Path, names: tuple[str, ...], limit: int | None, again: bool, engine_name: str, out: Out) -> None:
     """Take the tasks of SOURCE (release folder, parquet, JSON file or folder) through the gates.
 
     Exit code 1 if a task fails a gate, 5 if infrastructure failed.
@@ -44,7 +46,7 @@ def prove(source: Path, names: tuple[str, ...], limit: int | None, again: bool, 
     if not tasks:
         raise UsageError(f"no task of {source} matches {', '.join(names)}")
     results: list[Proven] = []
-    with BubblewrapEngine(say=out.say) as engine, stoppable() as stop, out.progress() as report:
+    with open_engine(engine_name, say=out.say) as engine, stoppable() as stop, out.progress() as report:
         store = None if again else ProofStore.of(engine.state, engine.name)
         for proven in prove_all(engine, tasks, store, stop=stop.is_set):
             results.append(proven)
@@ -85,13 +87,16 @@ def _print_proofs(console: Console, out: Out, results: list[Proven]) -> None:
 @click.option(
     "--script", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Run this script, then grade."
 )
+@engine_option
 @json_option
-def solve(task: str, source: Path | None, shell: bool, script: Path | None, out: Out) -> None:
+def solve(task: str, source: Path | None, shell: bool, script: Path | None, engine_name: str, out: Out) -> None:
     """Work on TASK yourself in a fresh sandbox, and be graded. Exit code 1 unless the score is 1."""
     if shell == bool(script):
         raise UsageError("say either --shell (work by hand) or --script FILE")
     record, _ = find_task(task, source)
-    with BubblewrapEngine(say=out.say) as engine:
+    with open_engine(engine_name, say=out.say) as engine:
+        if shell and (gap := next((gap for gap in engine.gaps() if gap.feature is Feature.TERMINAL), None)):
+            raise UsageError(f"--shell needs a terminal: {gap.why}; leave --engine out")
         built = engine.build(record.image, record.limits)
         with engine.start(built, record.limits) as sandbox:
             if script:
@@ -130,7 +135,7 @@ def _print_score(console: Console, out: Out, task: Task, outcome: Score) -> None
     console.print(f"score {outcome.weighted:g}" if outcome.valid else f"invalid: {outcome.reason}")
 
 
-def interactive(sandbox: BubblewrapSandbox) -> None:
+def interactive(sandbox: Sandbox) -> None:
     """Connect this terminal to a login shell in the sandbox until it ends."""
     ours, theirs = pty.openpty()
     reply = sandbox.run(
@@ -144,7 +149,7 @@ def interactive(sandbox: BubblewrapSandbox) -> None:
             tty.setraw(0)
             _resize(ours)
             signal.signal(signal.SIGWINCH, lambda *_: _resize(ours))
-        _forward(ours, reply.channel.fileno())
+        _forward(ours, reply.fileno())
     finally:
         if before is not None:
             termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dagster import AssetKey, AssetSelection, DagsterInstance, Definitions, evaluate_automation_conditions
 
+from containers.engines import registry
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from generators.errors import UsageError
 from generators.evidence import Gate
-from pipeline import resources
 from pipeline.assets import dataset, tasks
 from pipeline.definitions import build_defs, defs
 from pipeline.funnel import funnel
@@ -133,22 +134,22 @@ def test_engine_is_opened_once_and_closed_at_the_end(
     life: list[str] = []
 
     class Recorded(BubblewrapEngine):
-        def __init__(self) -> None:
+        def __init__(self, *given: Any) -> None:
             life.append("opened")
-            super().__init__()
+            super().__init__(*given)
 
         def close(self) -> None:
             life.append("closed")
             super().close()
 
-    monkeypatch.setitem(resources.ENGINES, "bubblewrap", Recorded)
+    monkeypatch.setattr(registry, "ENGINES", {"bubblewrap": Recorded})
     made.run("build_batch", "tiny.000")
     assert life == ["opened", "closed"]
 
 
 def test_unknown_engine_is_named() -> None:
-    with pytest.raises(UsageError, match="unknown engine 'podman'; there are bubblewrap"):
-        EngineResource(engine="podman").open()
+    with pytest.raises(UsageError, match="unknown engine 'lxc'; there are bubblewrap, docker"):
+        EngineResource(engine="lxc").open()
 
 
 def test_progress_is_said_at_every_tenth() -> None:

@@ -101,7 +101,8 @@ class BubblewrapEngine:
         """Names and contents of the files an image adds to the distribution's packages, in every layer."""
         for layer in built.own_layers:
             yield from leak.layer_files(rootfs.tree_as_tar(Path(layer), self.warden, self.ids))
-        yield from layers.git_objects(self, built)
+        if any(next(Path(layer).rglob("objects"), None) for layer in built.own_layers):
+            yield from layers.git_objects(self, built)
 
     def close(self) -> None:
         """End the wardens and every sandbox with them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Self
 
 from containers.execution import BaseSandbox
 from containers.grading.entered import Place
+from containers.linux.namespaces import Entrance
 from containers.sandbox import DEFAULT_PATH, BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
 from containers.streams import Descriptor, readable
 from containers.warden.client import Reply, memory_file, read_memory_file
-from containers.warden.inside import KINDS
 from generators.errors import SandboxFault
 from generators.task import Limits
 
@@ -68,7 +67,8 @@ class BubblewrapSandbox(BaseSandbox):
         self.slot = engine.slots.take(limits)
         self._namespaces: dict[str, int] = {}
         self._fds: list[int] = []
-        self._init = self._upper = self._keeper = -1
+        self._entrance: Entrance | None = None
+        self._upper = self._keeper = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
 
@@ -140,24 +140,16 @@ class BubblewrapSandbox(BaseSandbox):
             said = read_memory_file(errors).decode(errors="replace").strip().splitlines()
             raise SandboxFault(f"bubblewrap did not start: {said[-1] if said else 'no message'}")
         pid = int(json.loads(os.read(info, 65536))["child-pid"])
-        self._init = os.pidfd_open(pid)
-        self._fds.append(self._init)
-        for kind in KINDS:
-            if os.readlink(f"/proc/{pid}/ns/{kind}") == os.readlink(f"/proc/self/ns/{kind}"):
-                continue  # a build shares the host's network
-            fd = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
-            self._namespaces[kind] = fd
-            self._fds.append(fd)
+        self._entrance = Entrance.of(pid)
+        if self._entrance is None:
+            raise SandboxFault("the sandbox ended before it was ready")
+        self._namespaces = self._entrance.namespaces
 
     def end_processes(self) -> None:
         """Kill the sandbox's first process; the kernel then ends all others before that one counts as gone."""
-        if self._init < 0 or self._ended:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._init, signal.SIGKILL)
-        if not readable([Descriptor(self._init)], _START_SECONDS):
-            raise SandboxFault("the sandbox's processes would not end")
-        self._ended = True
+        if self._entrance is not None and not self._ended:
+            self._entrance.end()
+            self._ended = True
 
     def close(self) -> None:
         """Destroy it: processes, then descriptors (and with them mounts and writable layer), then the control group."""
@@ -167,9 +159,10 @@ class BubblewrapSandbox(BaseSandbox):
         with contextlib.suppress(SandboxFault):
             self.end_processes()
         for fd in self._fds:
-            with contextlib.suppress(OSError):
-                os.close(fd)
-        self.engine.slots.give(self.slot, clean=self._ended or self._init < 0)
+            os.close(fd)
+        if self._entrance is not None:
+            self._entrance.close()
+        self.engine.slots.give(self.slot, clean=self._ended or self._entrance is None)
 
     # --- work -------------------------------------------------------------------------------------------------------
 

@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from generators.family import Draw
 from generators.vocabulary import HOST_WORDS
 
 Entry = list[str | int]  # path (latin-1 for raw bytes), data, mode or "link"/"dir", mtime
+# By kind; a task has one of each.
 ODD = (
-    "two words",
-    " lead",
-    "trail ",
-    "a  b",
-    "star*",
-    "que?ry",
-    "[abc]",
-    "-rf",
-    "--help",
-    "-n",
-    "new\nline",
-    "\nfirst",
-    "last\n",
-    "tab\there",
-    "back\\slash",
-    "end\\",
-    "dollar$HOME",
-    "$(id)",
-    "`x`",
-    "'single'",
-    '"double"',
-    ";rm",
-    "&amp",
-    "#hash",
-    "~tilde",
-    "!bang",
-    ".hidden",
-    "caf\xc3\xa9",
-    "bad\xff\xfebytes",
-    "%s",
+    ("two words", "a  b"),
+    (" lead",),
+    ("trail ",),
+    ("star*", "que?ry", "[abc]"),
+    ("-rf", "--help", "-n"),
+    ("new\nline",),
+    ("\nfirst",),
+    ("last\n",),
+    ("tab\there",),
+    ("back\\slash", "end\\"),
+    ("dollar$HOME", "$(id)", "`x`"),
+    ("'single'", '"double"'),
+    (";rm", "&amp", "#hash", "~tilde", "!bang", "%s"),
+    (".hidden",),
+    ("caf\xc3\xa9",),
+    ("bad\xff\xfebytes",),
 )
 
 
-def draw_case(draw: Draw, manifest: str, kind: str, number: int, hard: bool) -> dict[str, object]:
+def draw_cases(draw: Draw, manifest: str, hard: bool) -> list[dict[str, object]]:
+    """Two trees with a name of every kind between them, then two with conflicts."""
+    odd, half = draw.shuffled([draw.pick(kind) for kind in ODD]), len(ODD) // 2
+    cases = [draw_case(draw, manifest, number, hard, part) for number, part in enumerate((odd[:half], odd[half:]))]
+    return cases + [draw_case(draw, manifest, number, hard) for number in range(2)]
+
+
+def draw_case(
+    draw: Draw, manifest: str, number: int, hard: bool, names: Sequence[str] | None = None
+) -> dict[str, object]:
     """A source tree, what is already in the destination, and by the stated rules what both hold afterwards."""
     words = draw.sample(HOST_WORDS, 12)
-    odd = draw.shuffled(ODD)
     files: list[Entry] = []
     there: list[Entry] = []
     left: dict[str, Entry] = {}
@@ -84,10 +81,9 @@ def draw_case(draw: Draw, manifest: str, kind: str, number: int, hard: bool) -> 
         elif not clash:
             arrived[path] = entry
 
-    if kind == "names":
-        part = odd[number * 8 % len(ODD) :][:8] or odd[:8]
-        for place, name in enumerate(part):
-            add(name if place % 2 else f"{part[place - 1]}dir/{name}")
+    if names:
+        for place, name in enumerate(names):
+            add(name if place % 2 else f"{names[place - 1]}dir/{name}")
         add("new\nline and -blank")
         add(f"{words[0]}/{manifest}")
         if hard:
@@ -96,7 +92,7 @@ def draw_case(draw: Draw, manifest: str, kind: str, number: int, hard: bool) -> 
     else:
         clashes = ["other", "equal", "folder", "parent", "other", ""]
         for place, clash in enumerate(clashes):
-            name = draw.pick(odd) if number and place != 5 else f"{words[place]}.dat"
+            name = draw.pick(draw.pick(ODD)) if number and place != 5 else f"{words[place]}.dat"
             add(f"{words[place]}_{place}/{name}" if clash in ("parent", "equal") else f"{place}{name}", clash)
         if number != 1:
             add(manifest, "reserved")
@@ -109,7 +105,7 @@ def draw_case(draw: Draw, manifest: str, kind: str, number: int, hard: bool) -> 
     relative = number % 2 == 1
     if relative:
         src, dest = "-" + src, "-" + dest
-    kept = len(left)
+    kept, kind = len(left), "names" if names else "conflict"
     return {
         "label": f"{kind} {number}",
         "kind": kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from generators.families.debugging._lossy_shell_script import draw_case
+from generators.families.debugging._lossy_shell_script import draw_cases
 from generators.family import Draft, Draw, Family, Miss, Setting, load_settings, load_words, resource
 from generators.task import Difficulty, Verifier
 from generators.vocabulary import FIRMS, FIRST_NAMES, HOST_WORDS
@@ -74,13 +74,7 @@ def draft(draw: Draw) -> Draft:
     mark = draw.pick(("- {}\n", "* {}\n", "{}\n", "{}\n\n"))
     rules = "".join(mark.format(sentences[key]) for key in keys).strip()
 
-    cases = [
-        draw_case(draw, world.manifest, "names", number, hard) for number in range(draw.by_difficulty(medium=4, hard=6))
-    ]
-    cases += [
-        draw_case(draw, world.manifest, "conflict", number, hard)
-        for number in range(draw.by_difficulty(medium=3, hard=5))
-    ]
+    cases = draw_cases(draw, world.manifest, hard)
     for case in cases:
         moved, kept = case.pop("counts")  # type: ignore[misc]
         case["last"] = f"{world.moved}={moved} {world.kept}={kept}"

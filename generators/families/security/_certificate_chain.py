@@ -51,18 +51,17 @@ class Maker:
         for word in ("index", "new", "serial"):
             settings = settings.replace(f"= {word}", f"= $w/{word}")
         text += f"cat > $w/ca.cnf <<EOF\n{settings}EOF\n"
-        for site in self.sites:
+        for serial, site in enumerate(self.sites, self.serial):
             names = ",".join(
                 ["DNS:" + name for name in [site.name, *(site.aliases if aliases else ())]]
                 + (["IP:127.0.0.1"] if aliases else [])
             )
-            fresh = (
-                f"cp {key_from} tls/{site.file}.key"
-                if key_from
-                else f"openssl ecparam -name prime256v1 -genkey -noout -out tls/{site.file}.key"
-            )
-            text += f"""(umask 077; {fresh}; chmod 600 tls/{site.file}.key)
-openssl req -new -key tls/{site.file}.key -subj "/CN={site.name}" -config $w/ca.cnf -out $w/csr
+            fresh = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout"
+            if key_from:
+                text += f"(umask 077; cp {key_from} tls/{site.file}.key; chmod 600 tls/{site.file}.key)\n"
+                fresh = "-key"
+            text += f"""(umask 077; openssl req -new {fresh} tls/{site.file}.key -subj "/CN={site.name}" \\
+  -config $w/ca.cnf -out $w/csr 2> $w/log)
 printf 'basicConstraints=critical,CA:FALSE\\nkeyUsage=critical,digitalSignature\\nextendedKeyUsage=serverAuth\\n' > $w/ext
 printf 'subjectKeyIdentifier=hash\\nauthorityKeyIdentifier=keyid\\nsubjectAltName={names}\\n' >> $w/ext
 openssl ca -batch -notext -config $w/ca.cnf -cert ca/{site.cert}.crt -keyfile ca/keys/{site.key}.key -in $w/csr \\
@@ -71,7 +70,7 @@ cat $w/leaf {sent or f"ca/{site.cert}.crt"} {extra} > tls/{site.file}.pem
 sed -i '/^certificate = tls\\/{site.file}.pem/,$ s/^key = .*/key = tls\\/{site.file}.key/' service.ini
 """
             if record:
-                text += f'echo "$(openssl x509 -in $w/leaf -noout -serial | cut -d= -f2),{site.name},{self.end}" >> {self.world.register}\n'
+                text += f"echo {serial:04X},{site.name},{self.end} >> {self.world.register}\n"
         return text + "rm -r $w\n"
 
     def by_python(self, source: str) -> str:

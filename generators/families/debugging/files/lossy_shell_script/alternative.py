@@ -1,5 +1,5 @@
-#!/usr/bin/python3
-import filecmp, hashlib, os, shutil, stat, sys
+#!/usr/bin/python3 -IS
+import filecmp, hashlib, os, stat, sys
 if len(sys.argv) != 3 or not os.path.isdir(sys.argv[1]):
     sys.exit({usage})
 src, dest = (os.path.abspath(os.fsencode(a)) for a in sys.argv[1:])
@@ -39,9 +39,13 @@ for folder, folders, names in os.walk(src):
         elif ok:
             try:
                 os.makedirs(os.path.dirname(there), exist_ok=True)
-                shutil.copy2(here, there + b".tmp~", follow_symlinks=False)
-                os.rename(there + b".tmp~", there)
-                os.remove(here)
+                try:
+                    os.rename(here, there)
+                except OSError:
+                    import shutil
+                    shutil.copy2(here, there + b".tmp~", follow_symlinks=False)
+                    os.rename(there + b".tmp~", there)
+                    os.remove(here)
             except OSError:
                 ok = False
         counts[0 if ok else 1] += 1

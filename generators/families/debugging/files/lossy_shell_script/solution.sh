@@ -12,7 +12,8 @@ if [ -f "$lock" ]; then #lock
     pid=$(tr -cd 0-9 < "$lock") #lock
     if [ -n "$pid" ] && [ -d "/proc/$pid" ]; then exit {busy}; fi #lock
 fi #lock
-mkdir -p -- "$(dirname -- "$lock")" && echo $$ > "$lock" #lock
+[ -d "${lock%/*}" ] || mkdir -p -- "${lock%/*}" #lock
+echo $$ > "$lock" #lock
 trap 'rm -f -- "$lock"' EXIT #lock
 mkdir -p -- "$dest" || exit 1
 cd -- "$src" || exit {usage}
@@ -30,7 +31,7 @@ while IFS= read -r -d '' file; do
     if [ "$path" != {manifest} ]; then
         if [ -e "$target" ] || [ -L "$target" ]; then
             if same "$file" "$target"; then rm -f -- "$file" && good=1; fi
-        elif mkdir -p -- "${target%/*}" 2>/dev/null && mv -nT -- "$file" "$target"; then
+        elif { [ -d "${target%/*}" ] || mkdir -p -- "${target%/*}" 2>/dev/null; } && mv -nT -- "$file" "$target"; then
             [ -e "$file" ] || [ -L "$file" ] || good=1
         fi
     fi

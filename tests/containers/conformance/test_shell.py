@@ -6,21 +6,34 @@ from collections.abc import Iterator
 
 import pytest
 
-from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.sandbox import Sandbox
 from containers.shell import Shell
-from generators.task import Limits
-from tests.toys import toy
 
 
 @pytest.fixture
-def shell(engine: BubblewrapEngine) -> Iterator[Shell]:
-    with engine.start(engine.build(toy().image, Limits()), Limits()) as sandbox, Shell(sandbox) as opened:
+def shell(sandbox: Sandbox) -> Iterator[Shell]:
+    with Shell(sandbox) as opened:
         yield opened
 
 
 def test_state_lives_from_command_to_command(shell: Shell) -> None:
-    shell.run("cd /srv; x=5; f() { echo f$1; }", 10)
-    assert shell.run("pwd; echo $x; f 1", 10).stdout == b"/srv\n5\nf1\n"
+    shell.run("cd /srv; x=5; f() { echo f$1; }; export WORD=changed", 10)
+    assert shell.run("pwd; echo $x; f 1; env | grep ^WORD", 10).stdout == b"/srv\n5\nf1\nWORD=changed\n"
+
+
+def test_it_begins_as_the_images_user_in_its_folder(shell: Shell) -> None:
+    assert shell.run("pwd; whoami; echo $HOME", 10).stdout == b"/srv/app/logs\nada\n/home/ada\n"
+
+
+def test_programs_in_it_ignore_no_signal(shell: Shell) -> None:
+    assert shell.run("grep SigIgn /proc/self/status; yes | head -1; echo ${PIPESTATUS[0]}", 10).stdout == (
+        b"SigIgn:\t0000000000000000\ny\n141\n"
+    )
+
+
+def test_it_can_be_roots(sandbox: Sandbox) -> None:
+    with Shell(sandbox, user="root") as shell:
+        assert shell.run("id -u; echo $HOME", 10).stdout == b"0\n/root\n"
 
 
 def test_exit_codes_and_both_streams(shell: Shell) -> None:
@@ -34,13 +47,13 @@ def test_output_cannot_pretend_to_be_the_end(shell: Shell) -> None:
 
 def test_a_timeout_kills_the_command_and_the_shell_lives(shell: Shell) -> None:
     shell.run("x=kept", 10)
-    assert shell.run("sleep 60 | sleep 60", 0.3).timed_out
-    assert shell.run("echo $x; pgrep -c sleep", 10).stdout == b"kept\n0\n"
+    assert shell.run("sleep 60 | sleep 60", 0.5).timed_out
+    assert shell.run("echo $x; while pgrep -x sleep; do :; done", 10).stdout == b"kept\n"
     assert shell.restarts == 0
 
 
 def test_a_shell_that_spins_is_started_again(shell: Shell) -> None:
-    assert shell.run("while :; do :; done", 0.3).timed_out
+    assert shell.run("while :; do :; done", 0.5).timed_out
     assert shell.run("echo back", 10).stdout == b"back\n"
     assert shell.restarts == 1
 
@@ -51,7 +64,7 @@ def test_leaving_the_shell_gives_its_code_and_a_new_one(shell: Shell) -> None:
 
 
 def test_commands_do_not_wait_for_a_person(shell: Shell) -> None:
-    assert shell.run("read answer; echo got:$answer", 10).stdout == b"got:\n"
+    assert shell.run("read answer; echo got:$answer; cat", 10).stdout == b"got:\n"
 
 
 def test_a_background_process_does_not_hold_up(shell: Shell) -> None:
@@ -65,3 +78,10 @@ def test_many_lines_quotes_and_binary(shell: Shell) -> None:
 def test_a_syntax_error_is_a_result(shell: Shell) -> None:
     assert shell.run("if then", 10).exit_code != 0
     assert shell.run("echo ok", 10).stdout == b"ok\n"
+
+
+def test_a_flood_of_output_is_cut_and_does_not_reach_the_next_command(shell: Shell) -> None:
+    result = shell.run("echo first; head -c 10M /dev/zero; echo last", 30, output_limit=10_000)
+    assert result.truncated and 9_900 < len(result.stdout) <= 10_000
+    assert result.stdout.startswith(b"first\n\0") and result.stdout.endswith(b"\0last\n")
+    assert shell.run("echo next", 10).stdout == b"next\n"

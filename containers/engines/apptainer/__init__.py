@@ -1,0 +1,9 @@
+"""The Apptainer engine: no daemon, images in one folder, instances over overlays, for clusters as for one's own machine.
+
+Apptainer is run as root of a user namespace that we make and map: what `--fakeroot` does, made by us for three reasons. Root
+inside is then nobody outside even where root starts it; its writable layers are private memory of a limited size; and a process
+namespace around it all takes every instance, mount and build with it when their owner ends, however that happens.
+
+Programs do not come in by `apptainer exec` (65 ms): the instance is entered by the warden, as every sandbox made on this machine,
+which also drops capabilities and filters system calls. Built with Apptainer 1.4; 1.2 and newer should do.
+"""

@@ -1,0 +1,1 @@
+"""Docker and Podman, both by Docker's SDK."""

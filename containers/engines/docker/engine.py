@@ -1,0 +1,275 @@
+"""Docker and Podman by Docker's SDK.
+
+Protected: what the daemon protects (its default seccomp profile, masked kernel interfaces), with every capability dropped that
+packages and owners do not need, no new privileges, no network. Whether root inside is root outside is the daemon's setting
+(`doctor` says it): run it rootless or with userns-remap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import platform
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, Self
+
+from docker.errors import NotFound
+
+from containers import accounts
+from containers.engines.docker import images
+from containers.engines.docker.builder import buildkit
+from containers.engines.docker.client import LABEL, Flavour, connect, faults
+from containers.engines.docker.files import archive, read
+from containers.engines.docker.sandbox import DockerSandbox
+from containers.grading import bundle
+from containers.grading.entered import Graders
+from containers.grading.groups import GraderGroups
+from containers.layers import git_objects
+from containers.linux import cgroups
+from containers.linux.identity import IdMap
+from containers.proof import leak
+from containers.sandbox import BuildFailure, BuiltImage, Capability, Feature, Gap, PutFile, StartOptions
+from containers.state import State, default_state, owner_is_alive
+from generators.bases import Base, preamble
+from generators.errors import EngineError, TaskError
+from generators.task import Image, Limits
+
+_CAPABILITIES = (
+    "CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID NET_BIND_SERVICE SYS_CHROOT SETFCAP".split()  # noqa: SIM905
+)
+
+
+class DockerEngine:
+    """Images and containers of one daemon. Safe for several threads; never used across a fork."""
+
+    def __init__(
+        self,
+        state: State | None = None,
+        say: Callable[[str], None] = lambda _: None,
+        socket: str | None = None,
+        flavour: Flavour = "docker",
+        enter: bool = True,
+    ) -> None:
+        self.name: str = flavour
+        self.flavour = flavour
+        self.state, self.say = state or default_state(), say
+        self.state.prepare()
+        self.client, self.address = connect(flavour, socket)
+        self.info: dict[str, Any] = self.client.info()
+        self.buildkit = buildkit(flavour)
+        self.can_enter = enter and self.address.startswith("unix://")
+        self.groups = GraderGroups(cgroups.detect(), self.state.owner)
+        self.graders = Graders(IdMap(0, 0, 0, 0, helper=False))
+        self.owner = f"{platform.node()}:{self.state.owner}"
+        self.reaped: object = self.reap()
+        self._volume: str | None = None
+
+    # --- what it can do -----------------------------------------------------------------------------------------------
+
+    def probe(self) -> list[Capability]:
+        """The lines of `doctor` for this daemon."""
+        version = f"{self.info.get('ServerVersion', '?')} at {self.address}, storage {self.info.get('Driver', '?')}"
+        lines = [Capability(self.name, True, version)]
+        lines.append(
+            Capability("builder", True, "BuildKit" if self.buildkit else "the daemon's own (slower)", needed=False)
+        )
+        how = "entered from here" if self._enterable() else "in a verifier container with a mounted interpreter"
+        lines.append(Capability("grading", True, how))
+        lines += [Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False) for gap in self.gaps()]
+        return lines
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """What this daemon cannot do here."""
+        found: list[Gap] = []
+        options: list[str] = self.info.get("SecurityOptions") or []
+        security = " ".join(options)
+        if "userns" not in security and "rootless" not in security:
+            found.append(Gap(Feature.ISOLATION, "root inside a container is root outside, behind the daemon's walls"))
+        for key, feature in _LIMITS.items():
+            if not self.info.get(key, True):
+                found.append(Gap(feature, f"the daemon reports {key} as not supported"))
+        found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {self.info.get('Driver', '?')} has no quota here"))
+        found.append(Gap(Feature.TERMINAL, "programs get no terminal through the daemon"))
+        return tuple(found)
+
+    def _enterable(self) -> bool:
+        return self.can_enter and os.geteuid() == 0
+
+    # --- images -------------------------------------------------------------------------------------------------------
+
+    def build(self, image: Image, limits: Limits) -> BuiltImage:
+        """Build or find an image."""
+        try:
+            made, own, base = images.ensure(self, image, limits.build_seconds)
+        except TaskError as error:
+            raise BuildFailure("dockerfile_invalid", str(error), "") from error
+        config: dict[str, Any] = made.attrs["Config"]
+        user = str(config.get("User") or "root").split(":")[0]
+        user, account = ("root", accounts.ROOT) if user in ("root", "0") else self._account(made.id, user)
+        uid, gid, groups, home = account
+        settings: list[str] = config.get("Env") or []
+        env = {name: value for name, _, value in (entry.partition("=") for entry in settings)}
+        layers = tuple(made.attrs["RootFS"]["Layers"])
+        return BuiltImage(
+            digest=str(made.id).removeprefix("sha256:"),
+            base_digest=base.removeprefix("sha256:"),
+            layers=(str(made.id),),
+            env=env,
+            workdir=config.get("WorkingDir") or "/",
+            user=user,
+            uid=uid,
+            gid=gid,
+            groups=groups,
+            home=home,
+            own_layers=layers[len(layers) - own :] if own else (),
+        )
+
+    def _account(self, image: str, user: str) -> tuple[str, accounts.Account]:
+        """A user's ids, other groups and home, read from the image's own files."""
+        with faults("reading an image's users"):
+            container: Any = self.client.containers.create(image, command=["true"], labels={LABEL: self.owner})
+        try:
+            passwd, group = (read(container, path).decode(errors="replace") for path in ("/etc/passwd", "/etc/group"))
+            return accounts.look_up(user, passwd, group)
+        finally:
+            with faults("removing a container"):
+                container.remove(force=True)
+
+    def contents(self, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
+        """Names and contents of the files that an image adds to the distribution's."""
+        git = False
+        for layer in images.own_files(self, built.layers[0], len(built.own_layers)):
+            for name, data in leak.layer_files(layer):
+                git = git or name.endswith("/objects")
+                yield name, data
+        if git:
+            yield from git_objects(self, built)
+
+    @contextlib.contextmanager
+    def locked(self, name: str) -> Generator[None]:
+        """One build of a name at a time, among all processes of this machine."""
+        path = self.state.folder("tmp").parent / f".lock-{self.name}-{name.replace('/', '-').replace(':', '-')}"
+        with open(path, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    # --- sandboxes ----------------------------------------------------------------------------------------------------
+
+    def start(self, built: BuiltImage, limits: Limits, options: StartOptions | None = None) -> DockerSandbox:
+        """Start a container of a built image."""
+        return DockerSandbox(self, built, limits, options or StartOptions())
+
+    def clock(self, options: StartOptions) -> dict[str, str]:
+        """Variables that shift the wall clock of a sandbox's programs."""
+        if not options.clock_offset:
+            return {}
+        return {"LD_PRELOAD": bundle.CLOCK, "TERMFORGE_CLOCK_OFFSET": str(options.clock_offset)}
+
+    def settings(
+        self, built: BuiltImage, limits: Limits, options: StartOptions, command: Sequence[str]
+    ) -> dict[str, Any]:
+        """What a container is created with, whatever runs in it."""
+        memory = f"{limits.memory_mb}m"
+        return {
+            "image": built.layers[0],
+            "entrypoint": list(command[:1]),
+            "command": list(command[1:]),
+            "user": "0:0",
+            "working_dir": "/",
+            "hostname": options.hostname,
+            "environment": {"LD_PRELOAD": ""},
+            "volumes": {self.volume(): {"bind": bundle.ROOT, "mode": "ro"}},
+            "network_mode": "none",
+            "cap_drop": ["ALL"],
+            "cap_add": _CAPABILITIES,
+            "security_opt": ["no-new-privileges"],
+            "mem_limit": memory,
+            "memswap_limit": memory,
+            "pids_limit": limits.pids,
+            "nano_cpus": int(limits.cpus * 1e9),
+            "shm_size": "64m",
+            "labels": {LABEL: self.owner},
+            "healthcheck": {"test": ["NONE"]},
+            "detach": True,
+        }
+
+    def volume(self) -> str:
+        """The volume with the grader bundle; made on first use in an image with python3, pytest and a compiler."""
+        if self._volume is None:
+            tool = Image(dockerfile=preamble(Base.BUILD))
+            built = self.build(tool, Limits())
+            name = f"termforge-grader-{bundle.key(built.digest)}"
+            with self.locked(name), faults("making the grader's volume"):
+                try:
+                    self.client.volumes.get(name)
+                except NotFound:
+                    self._fill(name, built)
+            self._volume = name
+        return self._volume
+
+    def _fill(self, name: str, built: BuiltImage) -> None:
+        self.say("Making the grader's volume, once ...")
+        self.client.volumes.create(name, labels={LABEL: "grader"})
+        container: Any = self.client.containers.create(
+            built.layers[0],
+            command=["/bin/sh", "-c", bundle.maker(), "bundle", bundle.ROOT],
+            volumes={name: {"bind": bundle.ROOT, "mode": "rw"}},
+            network_mode="none",
+            labels={LABEL: self.owner},
+        )
+        try:
+            container.put_archive(
+                bundle.ROOT, archive([PutFile(path, data) for path, data in bundle.sources().items()])
+            )
+            container.start()
+            code = int(container.wait(timeout=300)["StatusCode"])
+            if code:
+                said = container.logs(tail=3).decode(errors="replace")
+                raise EngineError(f"the grader's volume could not be made: {said}")
+        except BaseException:
+            container.remove(force=True)
+            self.client.volumes.get(name).remove(force=True)
+            raise
+        container.remove(force=True)
+
+    # --- end ----------------------------------------------------------------------------------------------------------
+
+    def reap(self) -> str:
+        """Remove containers, and images of graded ones, whose owner on this machine is gone."""
+        removed = 0
+        with faults("looking for left-overs"):
+            for container in self.client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL}):
+                host, _, owner = str(container.labels.get(LABEL, "")).partition(":")
+                if host == platform.node() and not owner_is_alive(owner):
+                    with contextlib.suppress(NotFound):
+                        container.remove(force=True)
+                        removed += 1
+        return f"{removed} containers" if removed else ""
+
+    def close(self) -> None:
+        """End the graders and let go of the daemon."""
+        self.graders.close()
+        self.groups.close()
+        self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_LIMITS = {
+    "MemoryLimit": Feature.MEMORY_LIMIT,
+    "PidsLimit": Feature.PROCESS_LIMIT,
+    "CpuCfsQuota": Feature.CPU_LIMIT,
+}
+_REMEDIES = {
+    Feature.ISOLATION: "run the daemon rootless, or with userns-remap",
+    Feature.MEMORY_LIMIT: "enable the memory controller",
+    Feature.PROCESS_LIMIT: "enable the pids controller",
+    Feature.CPU_LIMIT: "enable the cpu controller",
+    Feature.DISK_LIMIT: "keep the daemon's data on xfs with pquota (overlay2) or on btrfs",
+    Feature.TERMINAL: "use the embedded engine for `solve --shell`",
+}

@@ -1,0 +1,164 @@
+"""A container as a sandbox. Commands and files go through the daemon; grading never does what the container says."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from docker.errors import APIError, NotFound
+
+from containers.engines.docker import verifier
+from containers.engines.docker.client import faults
+from containers.engines.docker.files import archive, read
+from containers.engines.docker.program import Program
+from containers.execution import BaseSandbox
+from containers.grading import bundle
+from containers.grading.entered import Place
+from containers.linux.namespaces import Entrance
+from containers.sandbox import BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
+from generators.errors import SandboxFault
+from generators.task import Limits
+
+if TYPE_CHECKING:
+    from containers.engines.docker.engine import DockerEngine
+
+_OURS = (
+    "/.termforge",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/run/.containerenv",
+)
+
+
+class DockerSandbox(BaseSandbox):
+    """A running container of ours. Where its namespaces can be entered from here, they are held for the grader."""
+
+    def __init__(self, engine: DockerEngine, built: BuiltImage, limits: Limits, options: StartOptions) -> None:
+        super().__init__(built, options)
+        self.engine, self.limits = engine, limits
+        self._ended = self._closed = False
+        self._entrance: Entrance | None = None
+        with faults("creating a container"):
+            self.container: Any = engine.client.containers.create(
+                **engine.settings(built, limits, options, bundle.WAIT)
+            )
+        try:
+            with faults("starting a container"):
+                self.container.start()
+                self.container.reload()
+            if engine.can_enter:
+                self._entrance = Entrance.of(int(self.container.attrs["State"]["Pid"]), str(self.container.id))
+        except BaseException:
+            self.close()
+            raise
+
+    # --- work -------------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        argv: Sequence[str],
+        stdio: tuple[int, int, int],
+        *,
+        user: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        tty: bool = False,
+    ) -> Program:
+        """Start a program as leader of its own session, on three descriptors that stay the caller's to close."""
+        if self._ended:
+            raise SandboxFault("the sandbox's processes were already ended")
+        if tty:
+            raise SandboxFault("a terminal needs the embedded engine")
+        name, home = self.identity(user)
+        uid = "0:0" if name == "root" else f"{self.built.uid}:{self.built.gid}"
+        api = self.engine.client.api
+        with faults("preparing a program"):
+            made = api.exec_create(
+                self.container.id,
+                bundle.named(argv),
+                user=uid if not self.built.groups or name == "root" else self.built.user,
+                workdir=cwd or self.built.workdir,
+                environment={**self.environment(), "HOME": home, "USER": name, **(env or {})},
+                stdin=True,
+            )
+        return Program(api, str(made["Id"]), stdio, self._kill)
+
+    def environment(self) -> dict[str, str]:
+        """What every program gets: the image's settings, and those of this sandbox."""
+        return super().environment() | self.engine.clock(self.options)
+
+    def _kill(self, pid: int) -> None:
+        self._helper(bundle.kill(pid))
+
+    def kill_session(self, session: int) -> None:
+        """Kill every process of a session inside but its leader."""
+        self._helper(bundle.kill_session(session))
+
+    def _helper(self, argv: Sequence[str]) -> None:
+        """Run something of the bundle as root."""
+        with faults("killing a program"):
+            self.container.exec_run(list(argv), user="0:0", environment={"LD_PRELOAD": ""}, workdir="/")
+
+    def put(self, files: Sequence[PutFile]) -> None:
+        """Place files, making folders as needed."""
+        with faults("placing files"):
+            self.container.put_archive("/", archive(files))
+
+    def get(self, path: str, limit: int = 1 << 24) -> bytes:
+        """The contents of a regular file, at most `limit` bytes; links are followed."""
+        return read(self.container, path, limit)
+
+    def changed_paths(self) -> list[str]:
+        """Paths that differ from the image, sorted; deleted ones too."""
+        with faults("listing changes"):
+            changes: list[dict[str, Any]] = self.container.diff() or []
+        paths = [str(change["Path"]) for change in changes]
+        return sorted(path for path in paths if not path.startswith(_OURS))
+
+    # --- end --------------------------------------------------------------------------------------------------------
+
+    def end_processes(self) -> None:
+        """Kill the container's first process; the kernel then ends all others."""
+        if self._ended:
+            return
+        if self._entrance is not None:
+            self._entrance.end()
+        else:
+            with faults("ending a container"):
+                with contextlib.suppress(APIError):  # it may have ended by itself
+                    self.container.kill()
+                self.container.wait(timeout=30)
+        self._ended = True
+
+    def grade(self, request: GradeRequest) -> GradeResult:
+        """End all processes, then run tests over the end state: by entering it, or in a verifier container of its files."""
+        began = time.monotonic()
+        self.end_processes()
+        user = (self.built.uid, self.built.gid, self.built.groups)
+        if self._entrance is None:
+            return verifier.grade(self, request, user, began)
+        with self.engine.groups.taken(self.limits) as group:
+            place = Place(
+                namespaces=self._entrance.some("user", "mnt", "uts"),
+                joins=group.procs_files() if group else (),
+                max_processes=None if group else self.limits.pids,
+                env=self.environment(),
+                user=user,
+            )
+            return self.engine.graders.grade(request, place, began)
+
+    def close(self) -> None:
+        """Destroy it; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._entrance is not None:
+            self._entrance.close()
+        with contextlib.suppress(SandboxFault), faults("removing a container"), contextlib.suppress(NotFound):
+            self.container.remove(force=True, v=False)

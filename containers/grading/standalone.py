@@ -1,0 +1,39 @@
+"""The grader as a program of its own, for sandboxes that cannot be entered: main process of a fresh verifier sandbox.
+
+Run by the interpreter of the bundle (bundle.sh), from the bundle's own copy of this package. Standard input holds the request
+(JSON: source, names, env, seed, user, key); standard output gets one sealed line.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import sys
+from typing import Any
+
+from containers.grading import modules, runner
+
+_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
+
+
+def main() -> None:
+    """Take the request, let go of the streams that programs under test could reach, run the tests, tell the results."""
+    modules.preload()
+    request: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    tell = os.dup(1)  # not inheritable: no program that a test starts has it
+    null = os.open("/dev/null", os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody of the same user can read its memory or its descriptors
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.umask(0o022)
+    os.chdir("/")
+    outcome = runner.run(request["source"], request["names"], request["env"], request["seed"], request["user"])
+    data = memoryview(runner.seal(outcome, request["key"]))
+    while data:
+        data = data[os.write(tell, data) :]
+    os._exit(0)

@@ -1,0 +1,87 @@
+"""From start to close: nothing is left, nothing is used afterwards, and many live side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from containers.sandbox import BuiltImage, Engine, PutFile, Sandbox
+from generators.errors import SandboxFault
+from tests.containers.conformance.common import LIMITS, on_host, said
+
+
+def test_closing_twice_is_closing_once(any_engine: Engine, built: BuiltImage) -> None:
+    sandbox = any_engine.start(built, LIMITS)
+    sandbox.close()
+    sandbox.close()
+
+
+@pytest.mark.parametrize("use", ["exec", "put", "get", "changed_paths"])
+def test_what_was_closed_cannot_be_used(any_engine: Engine, built: BuiltImage, use: str) -> None:
+    sandbox = any_engine.start(built, LIMITS)
+    sandbox.close()
+    with pytest.raises(SandboxFault):
+        _use(sandbox, use)
+
+
+def _use(sandbox: Sandbox, what: str) -> None:
+    match what:
+        case "exec":
+            sandbox.exec("true", timeout=5)
+        case "put":
+            sandbox.put([PutFile("/tmp/x", b"x")])
+        case "get":
+            sandbox.get("/etc/passwd")
+        case _:
+            sandbox.changed_paths()
+
+
+def test_no_process_mount_or_descriptor_is_left(any_engine: Engine, built: BuiltImage) -> None:
+    mark = f"57.{os.getpid()}"
+
+    def live() -> None:
+        sandbox = any_engine.start(built, LIMITS)
+        sandbox.exec(f"setsid sleep {mark} > /dev/null 2>&1 & setsid sleep {mark} > /dev/null 2>&1 &", timeout=20)
+        assert on_host(mark.encode())
+        sandbox.close()
+        assert not on_host(mark.encode())
+
+    live()  # what an engine opens once and keeps
+    before, mounts = _descriptors(), _mounts()
+    for _ in range(4):
+        live()
+    assert _descriptors() - before < 4  # connections to a daemon are pooled; one for each sandbox would be a leak
+    assert _mounts() == mounts
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def _mounts() -> int:
+    with open("/proc/self/mountinfo") as lines:
+        return sum(1 for _ in lines)
+
+
+def test_eight_at_once(any_engine: Engine, built: BuiltImage) -> None:
+    everybody = threading.Barrier(8, timeout=60)
+
+    def live(number: int) -> str:
+        with any_engine.start(built, LIMITS) as sandbox:
+            everybody.wait()  # all eight are there
+            sandbox.put([PutFile("/srv/number", str(number).encode())])
+            results = [said(sandbox, f"echo $(( $(cat /srv/number) * {turn} ))") for turn in range(3)]
+            return ",".join([*results, sandbox.get("/srv/number").decode()])
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(live, range(8))) == [f"0,{n},{2 * n},{n}" for n in range(8)]
+
+
+def test_one_sandbox_serves_several_threads(sandbox: Sandbox) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda n: said(sandbox, f"sleep 0.1; echo {n}"), range(8))) == [
+            str(n) for n in range(8)
+        ]

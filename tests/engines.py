@@ -1,0 +1,97 @@
+"""Which engines there are to test on this machine, and why the others are not.
+
+Docker and Podman are looked for where TERMFORGE_TEST_DOCKER and TERMFORGE_TEST_PODMAN say (`.ci/engines` installs and starts
+both, and prints these), else where they usually listen. What a variable names must be there: only what is unnamed is skipped.
+"""
+
+from __future__ import annotations
+
+import http.client
+import importlib
+import os
+import shutil
+import socket
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from containers.sandbox import Engine, Feature
+from containers.state import default_state
+
+NAMES = ("bubblewrap", "docker", "podman", "apptainer")
+GET = 'as root on Debian, `eval "$(.ci/engines)"` installs and starts it'
+_PING_SECONDS = 5.0
+
+
+class _LocalConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=_PING_SECONDS)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(_PING_SECONDS)
+        self.sock.connect(self.path)
+
+
+def flavour(address: str) -> str | None:
+    """Which engine answers at `unix:///path`: docker, podman, or None."""
+    connection = _LocalConnection(address.removeprefix("unix://"))
+    try:
+        connection.request("GET", "/_ping")
+        answer = connection.getresponse()
+        if answer.status != 200:
+            return None
+        return "podman" if answer.getheader("Libpod-API-Version") else "docker"
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def _usual_sockets() -> Iterable[str]:
+    own = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    yield os.environ.get("DOCKER_HOST", "")
+    for folder in ("/run", own):
+        yield f"unix://{folder}/docker.sock"
+        yield f"unix://{folder}/podman/podman.sock"
+
+
+def find_socket(name: str) -> str:
+    """The address at which Docker or Podman answers; skips the test where there is none."""
+    variable = f"TERMFORGE_TEST_{name.upper()}"
+    if named := os.environ.get(variable):
+        assert flavour(named) == name, f"{variable}={named}: no {name} answers there"
+        return named
+    for address in _usual_sockets():
+        if address.startswith("unix://") and flavour(address) == name:
+            return address
+    pytest.skip(f"no {name} answers on DOCKER_HOST or its usual sockets; {GET}")
+
+
+def open_engine(name: str) -> Engine:
+    """Open docker, podman or apptainer; skips the test where the machine lacks it."""
+    if name == "apptainer":
+        if shutil.which("apptainer") is None:
+            pytest.skip(f"there is no program `apptainer` on PATH; {GET}, where an installer for it is at hand")
+        return _engine_class("apptainer", "ApptainerEngine")(default_state(), print)
+    address = find_socket(name)
+    return _engine_class("docker", "DockerEngine")(default_state(), print, socket=address, flavour=name)
+
+
+def _engine_class(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(f"containers.engines.{module}.engine"), name)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{name}: not there yet ({error})")
+
+
+def needs(engine: Engine, feature: Feature) -> None:
+    """Skip a test of a feature that the engine says it lacks here, with the reason that it gives."""
+    for gap in engine.gaps():
+        if gap.feature is feature:
+            assert gap.why, f"{engine.name} lacks {feature} and does not say why"
+            pytest.skip(f"{engine.name} declares a gap: {feature}: {gap.why}")
