@@ -8,7 +8,7 @@ import os
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
-MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 0x1000, 0x4000, 0x40000
+MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 32, 0x1000, 0x4000, 0x80000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
@@ -19,6 +19,7 @@ KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 10, 18, 31})
 LAST_CAPABILITY = 40
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
 
 def _check(result: int, call: str) -> int:
@@ -46,8 +47,7 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
 
 def prctl(option: int, argument: int, third: int = 0) -> None:
     """prctl(2) with up to two arguments."""
-    zero = ctypes.c_ulong(0)
-    _check(_libc.prctl(option, ctypes.c_ulong(argument), ctypes.c_ulong(third), zero, zero), "prctl")
+    _check(_libc.prctl(option, argument, third, 0, 0), "prctl")
 
 
 class _CapHeader(ctypes.Structure):

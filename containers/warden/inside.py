@@ -9,6 +9,7 @@ import resource
 import socket
 import struct
 from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 from containers.linux import seccomp, syscalls
 from containers.linux.namespaces import KINDS
@@ -68,14 +69,18 @@ def limit(kind: int, value: int) -> None:
 
 
 def set_limits(max_processes: int | None) -> None:
-    """No core files, a sane number of descriptors, and a process limit where no control group gives one. When memory runs
-    out, this is killed before the processes that keep the sandbox."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as handle:
-        handle.write("1000")
+    """No core files, a sane number of descriptors, and a process limit where no control group gives one."""
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_NOFILE, 4096)
     if max_processes is not None:
         limit(resource.RLIMIT_NPROC, max_processes)
+
+
+def set_oom_score(score: TextIO, value: int) -> None:
+    """When memory runs out, programs (1000) are killed before the processes that keep the sandbox."""
+    with contextlib.suppress(OSError):
+        score.write(str(value))
+        score.flush()
 
 
 def redirect(stdin: int, stdout: int, stderr: int) -> None:

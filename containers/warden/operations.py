@@ -14,13 +14,15 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from containers.grading import runner
 from containers.linux import syscalls
 from containers.warden import inside
 
 Request = dict[str, Any]
+_NOT_STARTED = 127  # as shells say it
+_USUAL = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # ignored here, not to be ignored by programs
 _MOST_RESULTS = 16 << 20  # bytes
 
 
@@ -33,7 +35,7 @@ def _namespaces(request: Request, fds: list[int]) -> dict[str, int]:
 
 
 def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
-    """Become bubblewrap. `fds`: keeper's stdin and stdout, its stderr, the info pipe.
+    """Become bubblewrap, in a mount namespace made ahead. `fds`: keeper's stdin and stdout, its stderr, the info pipe.
 
     With `scratch` the writable layer is a private tmpfs of `disk_mb`, seen by no other process and gone with the sandbox; a
     descriptor of it is sent to the owner, for looking at what changed.
@@ -44,8 +46,6 @@ def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
     os.setresuid(0, 0, 0)
     if request["scratch"]:
         scratch = request["scratch"]
-        syscalls.unshare(syscalls.CLONE_NEWNS)
-        syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_PRIVATE)
         syscalls.mount("tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID, f"size={request['disk_mb']}m,mode=0755")
         os.mkdir(f"{scratch}/upper")
         os.mkdir(f"{scratch}/work")
@@ -69,36 +69,75 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """
     stdio, spaces = fds[:3], _namespaces(request, fds[3:])
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    inside.enter(spaces)
+    with open("/proc/self/oom_score_adj", "w") as score:  # later, /proc is another's
+        inside.enter(spaces)
+        pid = _forked(request, stdio) if request["tty"] else _spawned(request, stdio, score)
+    for fd in fds:
+        os.close(fd)
+    if pid is None:
+        _answer(reply, {"exit": _NOT_STARTED})
+        return
+    ended = os.pidfd_open(pid)
+    ready = select.select([ended, reply], [], [])[0]
+    if ended not in ready:
+        for sign in (-pid, pid):
+            with contextlib.suppress(OSError):
+                os.kill(sign, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    _answer(reply, {"exit": code if code >= 0 else 128 - code})  # a signal as shells report it
+
+
+def _spawned(request: Request, stdio: list[int], score: TextIO) -> int | None:
+    """Start the program without copying this process (a copy costs more than the program). So this process itself takes on
+    the user, the limits and the call filter first; it stays outside the sandbox's process list. None if it did not start."""
+    for fd in range(3, 64):
+        with contextlib.suppress(OSError):
+            os.set_inheritable(fd, False)
+    actions = [(os.POSIX_SPAWN_DUP2, fd, wanted) for wanted, fd in enumerate(stdio)]
+    try:
+        inside.set_limits(request["max_processes"])
+        os.umask(0o022)
+        inside.become(request["uid"], request["gid"], request["groups"])
+        os.chdir(request["cwd"])
+        os.environ["PATH"] = request["env"].get("PATH", "")  # where the C library looks for the program
+        inside.lock_down()
+        inside.set_oom_score(score, 1000)
+        return os.posix_spawnp(
+            request["argv"][0],
+            request["argv"],
+            request["env"],
+            file_actions=actions,
+            setsid=True,
+            setsigdef=_USUAL,
+        )
+    except OSError as error:
+        os.write(stdio[2], f"{request['argv'][0]}: {error.strerror}\n".encode())
+        return None
+    finally:
+        inside.set_oom_score(score, 0)
+
+
+def _forked(request: Request, stdio: list[int]) -> int:
+    """Start the program on a terminal, which only the leader of a session can make its own."""
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid()
             inside.redirect(*stdio)
-            if request["tty"]:
-                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             inside.set_limits(request["max_processes"])
             os.umask(0o022)
             inside.become(request["uid"], request["gid"], request["groups"])
             os.chdir(request["cwd"])
+            for number in _USUAL:
+                signal.signal(number, signal.SIG_DFL)
             inside.lock_down()
             os.execvpe(request["argv"][0], request["argv"], request["env"])
         except OSError as error:
             os.write(2, f"{request['argv'][0]}: {error.strerror}\n".encode())
         finally:
-            os._exit(127)
-    for fd in fds:
-        os.close(fd)
-    ended = os.pidfd_open(pid)
-    ready = select.select([ended, reply], [], [])[0]
-    if ended not in ready:
-        for sign in (-pid, pid):
-            try:
-                os.kill(sign, signal.SIGKILL)
-            except OSError:
-                continue
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    _answer(reply, {"exit": code if code >= 0 else 128 - code})  # a signal as shells report it
+            os._exit(_NOT_STARTED)
+    return pid
 
 
 def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -219,6 +258,8 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
             results.close()
             inside.mount_proc()
             inside.loopback_up()
+            with open("/proc/self/oom_score_adj", "w") as score:
+                inside.set_oom_score(score, 1000)
             os.setsid()
             null = os.open("/dev/null", os.O_RDONLY)
             for wanted, fd in ((0, null), (1, log), (2, log)):

@@ -3,7 +3,7 @@
 Run as `python -m containers.warden.server CONTROL_FD ROLE ID_MAP`. A request is one message: the descriptors of a memory file
 with JSON and of a reply socket come first, then those the operation needs.
 
-After each request the next child is forked ahead (with its user namespace made and mapped, for operations that need one),
+After each request the next child is forked ahead (with its user and mount namespaces made and mapped, for operations that need them),
 so that a request finds one waiting: a fork takes about as long as the work it is for.
 """
 
@@ -63,6 +63,8 @@ class Server:
                     theirs.send(b"unshared")
                     if theirs.recv(8) != b"mapped":
                         os._exit(0)
+                    syscalls.unshare(syscalls.CLONE_NEWNS)  # what the host unmounts later is not held on to
+                    syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
                 _serve_one(theirs)
             finally:
                 os._exit(0)

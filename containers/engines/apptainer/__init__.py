@@ -5,5 +5,8 @@ inside is then nobody outside even where root starts it; its writable layers are
 namespace around it all takes every instance, mount and build with it when their owner ends, however that happens.
 
 Programs do not come in by `apptainer exec` (65 ms): the instance is entered by the warden, as every sandbox made on this machine,
-which also drops capabilities and filters system calls. Built with Apptainer 1.4; 1.2 and newer should do.
+which also drops capabilities and filters system calls. (Apptainer cannot join an instance from within its own user namespace, either.)
+Not as in the embedded engine: root in a sandbox can end it by a signal to process 1; what it left is graded.
+
+Built with Apptainer 1.4; 1.2 and newer should do.
 """

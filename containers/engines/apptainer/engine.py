@@ -56,6 +56,7 @@ class ApptainerEngine(BubblewrapEngine):
                 f"{blocked} cannot be passed by the sandbox's ids; set TERMFORGE_HOME to a place whose parents all have mode o+x"
             )
         self.images = images.prepare(self.state)
+        self.unfinished = images.unfinished(self.state)
         self.ids = identity.id_map()
         self.hierarchy = cgroups.detect()
         self._clock_lock = threading.Lock()
