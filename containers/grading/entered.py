@@ -11,21 +11,36 @@ from dataclasses import dataclass, field
 
 from containers.linux.identity import IdMap
 from containers.sandbox import GradeRequest, GradeResult, TestResult
-from containers.warden.client import Warden, memory_file, read_memory_file
+from containers.warden.client import Channel, Reply, Warden, memory_file, read_memory_file
+from generators.errors import SandboxFault
 
 _LATE_SECONDS = 30.0  # beyond the tests' own deadline
 _LOG_TAIL = 4000
 
 
+class Seat:
+    """A control group for graders, with those that have joined it: joining can cost 10 ms, so each does it once."""
+
+    def __init__(self, procs: Sequence[str]) -> None:
+        self.procs = procs
+        self.graders: dict[int, Channel] = {}  # by hash seed
+
+    def close(self) -> None:
+        """Let them end."""
+        for grader in self.graders.values():
+            grader.close()
+        self.graders.clear()
+
+
 @dataclass(frozen=True)
 class Place:
-    """Where a grader goes: descriptors of namespaces by kind, the control group it joins, what it finds there.
+    """Where a grader goes: descriptors of namespaces by kind, its control group, what it finds there.
 
-    `user` (uid, gid, other groups) is who runs the programs that tests start.
+    `user` (uid, gid, other groups) is who runs the programs that tests start. A seat is one grading's at a time.
     """
 
     namespaces: Mapping[str, int]
-    joins: Sequence[str] = ()
+    seat: Seat | None = None
     max_processes: int | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     user: tuple[int, int, tuple[int, ...]] = (0, 0, ())
@@ -52,15 +67,14 @@ class Graders:
             "env": {**place.env, **request.env},
             "seed": request.seed,
             "timeout": request.timeout,
-            "procs": list(place.joins),
             "max_processes": place.max_processes,
             "user": place.user,
             "key": secrets.token_hex(16),
             "kinds": list(place.namespaces),
         }
-        warden = self._warden(int(request.env.get("PYTHONHASHSEED", "0")))
+        hash_seed = int(request.env.get("PYTHONHASHSEED", "0"))
         try:
-            with warden.call("grade", payload, [log, *place.namespaces.values()]) as reply:
+            with self._asked(place, hash_seed, payload, [log, *place.namespaces.values()]) as reply:
                 answer = reply.receive(request.timeout + _LATE_SECONDS)
             said = read_memory_file(log, _LOG_TAIL).decode(errors="replace")
         finally:
@@ -69,6 +83,19 @@ class Graders:
         if "reason" in answer:
             return GradeResult((), answer["reason"], said, seconds)
         return GradeResult(tuple(TestResult(**test) for test in answer["outcome"]["tests"]), "", said, seconds)
+
+    def _asked(self, place: Place, hash_seed: int, payload: Mapping[str, object], fds: Sequence[int]) -> Reply:
+        """The request, given to the seat's own grader where there is a seat."""
+        if place.seat is None:
+            return self._warden(hash_seed).call("grade", payload, fds)
+        known = place.seat.graders.get(hash_seed)
+        if known is not None:
+            try:
+                return known.call("grade", payload, fds)
+            except SandboxFault:  # it was killed with its group, or ran out of memory
+                known.close()
+        joined = place.seat.graders[hash_seed] = self._warden(hash_seed).branch(place.seat.procs)
+        return joined.call("grade", payload, fds)
 
     def _warden(self, hash_seed: int) -> Warden:
         with self._lock:

@@ -7,9 +7,11 @@ import itertools
 import threading
 from collections.abc import Generator
 
+from containers.grading.entered import Seat
 from containers.linux import cgroups
 from generators.task import Limits
 
+_OWN_MB, _OWN_PIDS = 48, 16  # what graders take of a group's limits
 _numbers = itertools.count()  # of the process: two engines in it must not share a group
 
 
@@ -18,28 +20,31 @@ class GraderGroups:
 
     def __init__(self, hierarchy: cgroups.Hierarchy, owner: str) -> None:
         self.hierarchy, self.owner = hierarchy, owner
-        self._free: dict[tuple[int, int, float], list[cgroups.Group]] = {}
+        self._free: dict[tuple[int, int, float], list[tuple[cgroups.Group, Seat]]] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def taken(self, limits: Limits) -> Generator[cgroups.Group | None]:
+    def taken(self, limits: Limits) -> Generator[Seat | None]:
         """A group with these limits, or None where the machine has none to give."""
         key = (limits.memory_mb, limits.pids, limits.cpus)
         with self._lock:
             free = self._free.setdefault(key, [])
-            group = free.pop() if free else None
-        if group is None:
-            group = cgroups.make(self.hierarchy, f"{self.owner}-grader-{next(_numbers)}", *key)
+            known = free.pop() if free else None
+        if known is None:
+            name = f"{self.owner}-grader-{next(_numbers)}"
+            group = cgroups.make(self.hierarchy, name, limits.memory_mb + _OWN_MB, limits.pids + _OWN_PIDS, limits.cpus)
+            known = (group, Seat(group.procs_files())) if group else None
         try:
-            yield group
+            yield known[1] if known else None
         finally:
-            if group is not None:
+            if known:
                 with self._lock:
-                    free.append(group)
+                    free.append(known)
 
     def close(self) -> None:
         """Remove them."""
         with self._lock:
-            for group in itertools.chain.from_iterable(self._free.values()):
+            for group, seat in itertools.chain.from_iterable(self._free.values()):
+                seat.close()
                 group.remove()
             self._free.clear()

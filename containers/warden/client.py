@@ -69,7 +69,52 @@ class Reply:
         self.close()
 
 
-class Warden:
+class Channel:
+    """A socket to a warden. Safe for several threads."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._lock = threading.Lock()
+
+    def call(self, operation: str, request: Mapping[str, Any], fds: Sequence[int] = ()) -> Reply:
+        """Send a request; the answer is read from what is returned.
+
+        Raises:
+            SandboxFault: the warden is gone.
+        """
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        payload = memory_file(json.dumps(request).encode())
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [operation.encode()], [payload, far.fileno(), *fds])
+        except OSError as error:
+            near.close()
+            raise SandboxFault(f"the warden is gone ({error.strerror})") from error
+        finally:
+            os.close(payload)
+            far.close()
+        return Reply(near)
+
+    def branch(self, procs: Sequence[str]) -> Channel:
+        """Another warden like this one: a copy that has joined a control group, once for all that it will fork. It ends when
+        its channel is closed."""
+        own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with self.call("branch", {"procs": list(procs)}, [other.fileno()]) as reply:
+                reply.receive(_READY_SECONDS)
+        except BaseException:
+            own.close()
+            raise
+        finally:
+            other.close()
+        return Channel(own)
+
+    def close(self) -> None:
+        """Let it end."""
+        self._control.close()
+
+
+class Warden(Channel):
     """A warden process and the socket to it. Safe for several threads.
 
     A "keeper" makes and enters sandboxes; a "grader" has pytest and the standard library in memory, and a hash seed.
@@ -83,8 +128,7 @@ class Warden:
             "PYTHONHASHSEED": str(hash_seed),
             "OPENSSL_CONF": "/dev/null",  # the library must not read a configuration from a sandbox later
         }
-        self._control = own
-        self._lock = threading.Lock()
+        super().__init__(own)
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -110,28 +154,9 @@ class Warden:
             self.close()
             raise EngineError(f"the warden was not ready within {_READY_SECONDS:g} s") from None
 
-    def call(self, operation: str, request: Mapping[str, Any], fds: Sequence[int] = ()) -> Reply:
-        """Send a request; the answer is read from what is returned.
-
-        Raises:
-            SandboxFault: the warden is gone.
-        """
-        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        payload = memory_file(json.dumps(request).encode())
-        try:
-            with self._lock:
-                socket.send_fds(self._control, [operation.encode()], [payload, far.fileno(), *fds])
-        except OSError as error:
-            near.close()
-            raise SandboxFault(f"the warden is gone ({error.strerror})") from error
-        finally:
-            os.close(payload)
-            far.close()
-        return Reply(near)
-
     def close(self) -> None:
         """End the warden and, with it, every sandbox it made."""
-        self._control.close()
+        super().close()
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:

@@ -4,9 +4,9 @@ Apptainer is run as root of a user namespace that we make and map: what `--faker
 inside is then nobody outside even where root starts it; its writable layers are private memory of a limited size; and a process
 namespace around it all takes every instance, mount and build with it when their owner ends, however that happens.
 
-Programs do not come in by `apptainer exec` (65 ms): the instance is entered by the warden, as every sandbox made on this machine,
-which also drops capabilities and filters system calls. (Apptainer cannot join an instance from within its own user namespace, either.)
-Not as in the embedded engine: root in a sandbox can end it by a signal to process 1; what it left is graded.
+Programs do not come in by `apptainer exec`: it takes 65 ms, and cannot join an instance from within its own user namespace. The
+instance is entered by the warden, as every sandbox made on this machine; so capabilities are dropped and system calls filtered.
+Not as in the embedded engine: root in a sandbox can end it by a signal to process 1. What it left is graded all the same.
 
 Built with Apptainer 1.4; 1.2 and newer should do.
 """

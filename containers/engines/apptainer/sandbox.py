@@ -52,10 +52,9 @@ class ApptainerSandbox(BubblewrapSandbox):
         """Start the instance. `persistent` (upper and work, in one folder) keeps the writable layer, for builds."""
         state = self.engine.state
         box = persistent[0].parent if persistent else state.folder("mnt") / "box"
+        names = ["--bind", f"{os.path.realpath(_RESOLVER)}:{_RESOLVER}:ro"]
         options = [*_ISOLATED, "--uts", "--hostname", self.options.hostname, *binds]
-        options += (
-            ["--bind", f"{os.path.realpath(_RESOLVER)}:{_RESOLVER}:ro"] if network else ["--net", "--network", "none"]
-        )
+        options += names if network else ["--net", "--network", "none"]
         argv = self._stack(options, box, f"{state.owner}-{next(_numbers)}")
         try:
             self._enclosure = Enclosure(state, self.slot.warden, self.engine.ids, f"{self.limits.disk_mb}m", argv)

@@ -255,7 +255,7 @@ class BubblewrapSandbox(BaseSandbox):
         self.end_processes()
         place = Place(
             namespaces=self._some("user", "mnt", "uts"),
-            joins=self.slot.joins(),
+            seat=self.slot.seat,
             max_processes=None if self.slot.group else self.limits.pids,
             env=self.environment(),
             user=(self.built.uid, self.built.gid, self.built.groups),

@@ -11,31 +11,31 @@ import itertools
 import threading
 from dataclasses import dataclass
 
+from containers.grading.entered import Seat
 from containers.linux import cgroups
 from containers.linux.identity import IdMap
 from containers.warden.client import Warden
 from generators.task import Limits
 
-_KEEPER_MB, _KEEPER_PIDS = 32, 8  # what keeper and bubblewrap take of a group's limits
+_KEEPER_MB, _KEEPER_PIDS = 48, 16  # what keeper, graders and bubblewrap take of a group's limits
 _Key = tuple[int, int, float]
 _numbers = itertools.count()  # of the process: two engines in it must not share a group
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A keeper and its group; `group` is None where the machine has none to give."""
+    """A keeper and its group, and the graders in it; `group` and `seat` are None where the machine has none to give."""
 
     warden: Warden
     group: cgroups.Group | None
+    seat: Seat | None
     key: _Key
-
-    def joins(self) -> list[str]:
-        """The files by which a process from elsewhere (a grader's) joins the group."""
-        return self.group.procs_files() if self.group else []
 
     def close(self) -> None:
         """End the keeper and whatever is in the group, and remove it."""
         self.warden.close()
+        if self.seat:
+            self.seat.close()
         if self.group:
             self.group.remove()
 
@@ -66,7 +66,7 @@ class Slots:
         warden = Warden("keeper", self.ids)
         if group:
             group.add(warden.process.pid)
-        slot = Slot(warden, group, key)
+        slot = Slot(warden, group, Seat(group.procs_files()) if group else None, key)
         with self._lock:
             self._all.add(slot)
         return slot

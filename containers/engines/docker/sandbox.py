@@ -143,11 +143,11 @@ class DockerSandbox(BaseSandbox):
         user = (self.built.uid, self.built.gid, self.built.groups)
         if self._entrance is None:
             return verifier.grade(self, request, user, began)
-        with self.engine.groups.taken(self.limits) as group:
+        with self.engine.groups.taken(self.limits) as seat:
             place = Place(
                 namespaces=self._entrance.some("user", "mnt", "uts"),
-                joins=group.procs_files() if group else (),
-                max_processes=None if group else self.limits.pids,
+                seat=seat,
+                max_processes=None if seat else self.limits.pids,
                 env=self.environment(),
                 user=user,
             )
