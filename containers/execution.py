@@ -73,6 +73,10 @@ class BaseSandbox(ABC):
         """What every program gets: the image's settings, and those of this sandbox."""
         return {"PATH": DEFAULT_PATH, "HOME": "/root", **self.built.env, **self.options.env}
 
+    def grading_environment(self) -> dict[str, str]:
+        """What programs that tests start get: that of the image's user."""
+        return {**self.environment(), "HOME": self.built.home, "USER": self.built.user}
+
     def identity(self, user: str | None) -> tuple[str, str]:
         """Name and home of the user a program runs as: the image's own, unless root is asked for."""
         return ("root", "/root") if user in ("root", "0") else (self.built.user, self.built.home)

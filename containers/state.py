@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import platform
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,14 +56,21 @@ def start_time(pid: int) -> int | None:
     return None if fields[0] == "Z" else int(fields[19])
 
 
+def _host() -> str:
+    """This machine in a name: a home can be shared by several."""
+    return "h" + hashlib.sha256(platform.node().encode()).hexdigest()[:6]
+
+
 def owner_name() -> str:
-    """This process, as the prefix of everything it has in use."""
-    return f"{os.getpid()}-{start_time(os.getpid())}"
+    """This process, as the prefix of everything it has in use: `<pid>-<start>-<host>`."""
+    return f"{os.getpid()}-{start_time(os.getpid())}-{_host()}"
 
 
 def owner_is_alive(name: str) -> bool:
-    """Whether the process that a name `<pid>-<start>[-...]` begins with still runs."""
-    pid, start, *_ = (*name.split("-"), "", "")
+    """Whether the process that a name begins with still runs; one of another machine counts as running."""
+    pid, start, host, *_ = (*name.split("-"), "", "", "")
+    if re.fullmatch("h[0-9a-f]{6}", host) and host != _host():
+        return True
     return pid.isdigit() and start.isdigit() and start_time(int(pid)) == int(start)
 
 

@@ -140,7 +140,7 @@ def no_op(bench: Bench) -> Verdict | None:
         return fails(Gate.NO_OP, "already_solved", f"passes untouched: {', '.join(passing)}")
     if failing := [test for test in result.failures() if test.name in {guard.name for guard in tests.guards}]:
         return fails(Gate.NO_OP, "guard_fails_untouched", f"{failing[0].name}: {failing[0].message}")
-    return None
+    return Verdict(gate=Gate.NO_OP, holds=True, figures={"score": result.weighted})
 
 
 def oracle(bench: Bench) -> Verdict | None:

@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from pipeline.cli import build, export, inspect, prove
+from pipeline.cli import attacks, build, export, inspect, prove
 from pipeline.cli.output import guarded
 
 
@@ -30,6 +30,7 @@ for command in (
     prove.solve,
     inspect.families,
     inspect.doctor,
+    attacks.attacks,
     prove.clean,
     inspect.schema,
 ):

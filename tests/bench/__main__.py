@@ -24,6 +24,7 @@ from generators.bases import Base, preamble
 from generators.procedural import find_family, write_task
 from generators.recipe import load_recipe, plan
 from generators.task import Image, Limits, Task
+from tests.bench.engines import engines
 from tests.toys import toy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,8 +153,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--sample", type=int, help="only so many tasks through the gates")
     options = parser.parse_args()
+    side_by_side = engines()
     with BubblewrapEngine(say=print) as engine:
-        result = {"machine": machine(), "sandbox": sandboxes(engine)}
+        result = {"machine": machine(), "engines": side_by_side, "sandbox": sandboxes(engine)}
     result["drafts"], tasks = drafts()
     result["gates"] = gates(tasks[: options.sample])
     for part, figures in result.items():

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from containers.engines.apptainer import images
+from containers.engines.apptainer import building, images
 from containers.engines.apptainer.engine import ApptainerEngine
 from containers.rootfs import tree_as_tar
 from containers.sandbox import BuildFailure, GradeRequest
 from containers.state import State
+from containers.streams import Descriptor, readable
 from generators.errors import EngineError, UsageError
 from generators.task import ContextFile, Image, Limits
 from tests.containers.conformance.common import on_host, said
@@ -42,7 +43,7 @@ from tests.containers.test_apptainer import IMAGE, LIMITS
 engine = ApptainerEngine()
 sandbox = engine.start(engine.build(IMAGE, LIMITS), LIMITS)
 sandbox.exec("setsid sleep 4343 > /dev/null 2>&1 & until grep -l ^sleep /proc/*/comm; do :; done", timeout=10)
-(engine.images / "tmp" / f"{engine.state.owner}-half-built").mkdir()
+(engine.unfinished / f"{engine.state.owner}-half-built").mkdir()
 print(engine.state.owner, flush=True)
 time.sleep(60)
 """
@@ -76,7 +77,7 @@ def listing(engine: ApptainerEngine, layer: Path, below: str) -> dict[str, tuple
 
 
 def test_apptainer_builds_the_same_files_from_the_definition(apptainer: ApptainerEngine) -> None:
-    place = apptainer.images / "tmp" / f"{apptainer.state.owner}-export"
+    place = apptainer.unfinished / f"{apptainer.state.owner}-export"
     place.mkdir()
     try:
         whole = images.export(apptainer, IMAGE, place, "directory")
@@ -90,7 +91,7 @@ def test_apptainer_builds_the_same_files_from_the_definition(apptainer: Apptaine
         )
         assert not (whole / ".termforge-context").exists()
     finally:
-        images.discard(apptainer, place)
+        building.discard(apptainer, place)
 
 
 def test_nothing_of_a_build_gets_into_its_image(apptainer: ApptainerEngine) -> None:
@@ -124,7 +125,7 @@ def test_packages_that_do_not_exist_are_the_tasks_fault(apptainer: ApptainerEngi
     with pytest.raises(BuildFailure) as caught:
         apptainer.build(Image(dockerfile=f"FROM debian:bookworm-slim\nRUN {install}\n"), LIMITS)
     assert caught.value.reason == "build_failed" and "no-such-package-here" in caught.value.output
-    assert not list((apptainer.images / "tmp").glob(f"{apptainer.state.owner}-*"))
+    assert not list(apptainer.unfinished.glob(f"{apptainer.state.owner}-*"))
 
 
 def test_packages_that_take_too_long_are_ended(apptainer: ApptainerEngine) -> None:
@@ -149,14 +150,12 @@ def test_nothing_survives_kill_9(apptainer: ApptainerEngine) -> None:
     for end in ends:
         assert _ended(end)
     assert images.reap(apptainer) >= 1
-    assert owner and not list((apptainer.images / "tmp").glob(f"{owner}-*"))
+    assert owner and not list(apptainer.unfinished.glob(f"{owner}-*"))
 
 
 def _ended(process: int) -> bool:
-    import select
-
     try:
-        return bool(select.select([process], [], [], 10)[0])
+        return bool(readable([Descriptor(process)], 10))
     finally:
         os.close(process)
 

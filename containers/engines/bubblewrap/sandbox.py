@@ -257,7 +257,7 @@ class BubblewrapSandbox(BaseSandbox):
             namespaces=self._some("user", "mnt", "uts"),
             seat=self.slot.seat,
             max_processes=None if self.slot.group else self.limits.pids,
-            env=self.environment(),
+            env=self.grading_environment(),
             user=(self.built.uid, self.built.gid, self.built.groups),
         )
         return self.engine.graders.grade(request, place, began)

@@ -148,7 +148,7 @@ class DockerSandbox(BaseSandbox):
                 namespaces=self._entrance.some("user", "mnt", "uts"),
                 seat=seat,
                 max_processes=None if seat else self.limits.pids,
-                env=self.environment(),
+                env=self.grading_environment(),
                 user=user,
             )
             return self.engine.graders.grade(request, place, began)

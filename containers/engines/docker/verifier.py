@@ -34,7 +34,7 @@ def grade(
         )
     container: Any = None
     try:
-        env = sandbox.environment()
+        env = sandbox.grading_environment()
         settings = engine.settings(sandbox.built, sandbox.limits, sandbox.options, bundle.GRADE)
         settings |= {
             "image": kept.id,

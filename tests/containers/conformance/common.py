@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,11 +41,21 @@ def said(sandbox: Sandbox, command: str, user: str | None = None) -> str:
 
 def soon(work: Callable[[], _Value], seconds: float = 20.0) -> _Value:
     """The outcome of something that must not hang; fails if it takes longer than this."""
-    runner = ThreadPoolExecutor(1)
-    try:
-        return runner.submit(work).result(seconds)
-    finally:
-        runner.shutdown(wait=False)
+    outcome: Future[_Value] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return outcome.result(seconds)
+
+
+def await_sleeps(count: int) -> str:
+    """A command that waits until so many `sleep` run inside: a shell that has forked one may end before it is there."""
+    return f"until [ $(pgrep -xc sleep) = {count} ]; do :; done"
 
 
 def on_host(command: bytes) -> list[str]:

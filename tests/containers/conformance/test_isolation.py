@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from containers.sandbox import BuiltImage, Engine, Feature, Sandbox, StartOptions
-from tests.containers.conformance.common import LIMITS, on_host, said
+from tests.containers.conformance.common import LIMITS, await_sleeps, on_host, said
 from tests.engines import needs
 
 DANGEROUS = {
@@ -113,7 +113,10 @@ def test_programs_with_a_set_user_bit_give_nothing(calm: Sandbox) -> None:
 
 def test_sandboxes_of_one_image_share_neither_files_nor_processes(any_engine: Engine, built: BuiltImage) -> None:
     with any_engine.start(built, LIMITS) as one, any_engine.start(built, LIMITS) as two:
-        one.exec("for f in /tmp /srv /dev/shm /home/ada; do echo 1 > $f/mark; done; sleep 54 & disown", timeout=10)
+        one.exec(
+            f"for f in /tmp /srv /dev/shm /home/ada; do echo 1 > $f/mark; done; sleep 54 & {await_sleeps(1)}",
+            timeout=10,
+        )
         assert said(one, "ls /tmp/mark /srv/mark /dev/shm/mark /home/ada/mark | wc -l; pgrep -xc sleep") == "4\n1"
         assert (
             said(two, "ls /tmp/mark /srv/mark /dev/shm/mark /home/ada/mark 2>/dev/null | wc -l; pgrep -xc sleep")
@@ -135,6 +138,6 @@ def test_processes_of_the_host_are_not_seen(calm: Sandbox) -> None:
 def test_root_inside_is_nobody_outside(any_engine: Engine, sandbox: Sandbox) -> None:
     needs(any_engine, Feature.ISOLATION)
     mark = f"59.{os.getpid()}"
-    sandbox.exec(f"sleep {mark} > /dev/null 2>&1 &", timeout=10, user="root")
+    sandbox.exec(f"sleep {mark} > /dev/null 2>&1 & {await_sleeps(1)}", timeout=10, user="root")
     owners = {Path(f"/proc/{pid}").stat().st_uid for pid in on_host(mark.encode())}
     assert owners and not owners & {0, os.getuid()}

@@ -53,7 +53,7 @@ def test_memory_files_count_as_memory(any_engine: Engine, sandbox: Sandbox) -> N
 def test_processes(any_engine: Engine, sandbox: Sandbox) -> None:
     needs(any_engine, Feature.PROCESS_LIMIT)
     made = int(sandbox.exec(["python3", "-c", FORK], timeout=30).stdout)
-    assert 20 < made <= LIMITS.pids + 10  # an engine may add what its own processes take
+    assert 20 < made <= LIMITS.pids + 20  # an engine may add what its own processes take
     assert sandbox.exec("echo alive", timeout=20).stdout == b"alive\n"
 
 
