@@ -10,6 +10,7 @@ import ctypes
 import errno
 import platform
 import struct
+from typing import Any
 
 from containers.linux.syscalls import prctl
 
@@ -93,6 +94,24 @@ def program(machine: str = platform.machine()) -> bytes:
     ]
     parts += [_returns(errno.EPERM), _op(_RETURN, _ALLOW)]
     return b"".join(parts)
+
+
+def profile() -> dict[str, Any]:
+    """The same filter in the form that container runtimes take (OCI runtime specification, `linux.seccomp`)."""
+    refused = {"action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}
+    flags = [1 << bit for bit in range(32) if _NAMESPACE_FLAGS >> bit & 1]
+    masks = [{"index": 0, "value": flag, "valueTwo": flag, "op": "SCMP_CMP_MASKED_EQ"} for flag in flags]
+    terminal = [{"index": 1, "value": value, "op": "SCMP_CMP_EQ"} for value in (_TIOCSTI, _TIOCLINUX)]
+    return {
+        "defaultAction": "SCMP_ACT_ALLOW",
+        "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
+        "syscalls": [
+            {"names": sorted(_DENIED), **refused},
+            {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
+            *({"names": ["clone"], "args": [mask], **refused} for mask in masks),
+            *({"names": ["ioctl"], "args": [value], **refused} for value in terminal),
+        ],
+    }
 
 
 class _Program(ctypes.Structure):

@@ -1,7 +1,7 @@
 """Docker and Podman by Docker's SDK.
 
-Protected: what the daemon protects (its default seccomp profile, masked kernel interfaces), with every capability dropped that
-packages and owners do not need, no new privileges, no network. Whether root inside is root outside is the daemon's setting
+Protected: what the daemon protects (namespaces, masked kernel interfaces), with every capability dropped that packages and
+owners do not need, our filter of system calls, no new privileges, no network. Whether root inside is root outside is the daemon's setting
 (`doctor` says it): run it rootless or with userns-remap.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import platform
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -26,12 +27,13 @@ from containers.grading import bundle
 from containers.grading.entered import Graders
 from containers.grading.groups import GraderGroups
 from containers.layers import git_objects
-from containers.linux import cgroups
+from containers.linux import cgroups, seccomp
 from containers.linux.identity import IdMap
 from containers.proof import leak
 from containers.sandbox import BuildFailure, BuiltImage, Capability, Feature, Gap, PutFile, StartOptions
 from containers.state import State, default_state, owner_is_alive
 from generators.bases import Base, preamble
+from generators.digest import sha256_hex
 from generators.errors import EngineError, TaskError
 from generators.task import Image, Limits
 
@@ -183,7 +185,7 @@ class DockerEngine:
             "network_mode": "none",
             "cap_drop": ["ALL"],
             "cap_add": _CAPABILITIES,
-            "security_opt": ["no-new-privileges"],
+            "security_opt": ["no-new-privileges", *self._filter()],
             "mem_limit": memory,
             "memswap_limit": memory,
             "pids_limit": limits.pids,
@@ -193,6 +195,20 @@ class DockerEngine:
             "healthcheck": {"test": ["NONE"]},
             "detach": True,
         }
+
+    def _filter(self) -> list[str]:
+        """Our own filter of system calls, the same in every engine. Podman reads it from a file of its machine."""
+        text = json.dumps(seccomp.profile())
+        if self.flavour == "docker":
+            return [f"seccomp={text}"]
+        if not self.can_enter:
+            return []  # a daemon elsewhere: its own default
+        file = self.state.folder("tools") / f"seccomp-{sha256_hex(text)[:12]}.json"
+        if not file.exists():
+            part = self.state.folder("tmp") / f"{self.state.owner}-{file.name}"
+            part.write_text(text)
+            part.replace(file)
+        return [f"seccomp={file}"]
 
     def volume(self) -> str:
         """The volume with the grader bundle; made on first use in an image with python3, pytest and a compiler."""

@@ -10,7 +10,9 @@ from generators.family import Draft, Draw, Family, Miss, Setting, load_settings,
 from generators.task import Difficulty, Verifier
 from generators.vocabulary import CITIES, FIRMS, FIRST_NAMES
 
-EVENTS, SECONDS = 25_000, 2
+# Events and the milliseconds of processor time they may take: linear programs need a tenth, the quadratic ones several times as much.
+# The small day ends the first program's run early.
+DAYS = ((4_000, 300), (16_000, 800))
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def draft(draw: Draw) -> Draft:
     table = draw_table(draw, draw.between(20, 40))
     table_csv = "".join(f"{account},{group}\n" for account, group in table)
     cases: list[dict[str, object]] = []
-    for _ in range(4):
+    for _ in range(3):
         rows = draw_table(draw, draw.between(4, 12))
         events = draw_events(draw, draw.between(20, 60), [account for account, _ in rows])
         window, last = draw.between(1, 60), draw.between(1, 20) if hard else 0
@@ -157,8 +159,7 @@ def draft(draw: Draw) -> Draft:
         truth={
             "folder": world.folder,
             "program": world.program,
-            "events": EVENTS,
-            "seconds": SECONDS,
+            "days": [list(day) for day in DAYS],
             "last": hard,
             "start": draw.between(1, 10**6),
             "cases": cases,

@@ -148,14 +148,17 @@ def draft(draw: Draw) -> Draft:
     goals = ["test_scores", "test_counts", "test_alignments"]
     misses = [
         Miss("linear_gaps", "charges the opening for every column",
-             wrong(wrong(solution, "(open2 if p != 1 else 0)", "open2"), "(open1 if p != 2 else 0)", "open1"), ["test_scores"]),
+             wrong(wrong(solution, "(first1 if p != 1 else 0)", "first1"), "(first2 if p != 2 else 0)", "first2"),
+             ["test_scores"]),
         Miss("no_switch", "does not let gaps in both sequences touch",
-             wrong(wrong(solution, "    if i < n:\n        cost", "    if i < n and (p != 2 or j == m):\n        cost"),
-                   "    if j < m:\n        cost", "    if j < m and (p != 1 or i == n):\n        cost"), ["test_counts"]),
-        Miss("one_way", "does not count", wrong(solution, "sum(table[f[2], f[3], f[1]][1] for f in found if f[0] == best) % MOD", "1"),
-             ["test_counts"]),
-        Miss("gap_first", "prefers gaps to pairs at ties", wrong(solution, "next(f for f in found if", "next(f for f in found[::-1] if"),
-             ["test_alignments"]),
+             wrong(solution, "best = max(pair, down, over)",
+                   "down = worst if p == 2 and j < m else down\n"
+                   "                over = worst if p == 1 and i < n else over\n"
+                   "                best = max(pair, down, over)"), ["test_counts"]),
+        Miss("one_way", "does not count", wrong(solution, "ways % MOD", "1"), ["test_counts"]),
+        Miss("gap_first", "prefers gaps to pairs at ties",
+             wrong(solution, "0 if pair == best else 1 if down == best else 2",
+                   "2 if over == best else 1 if down == best else 0"), ["test_alignments"]),
         Miss("no_exceptions", "overlooks the pair lines", wrong(solution, "pairs.get((x, y), match if x == y else mismatch)",
              "match if x == y else mismatch"), ["test_scores"]),
     ]  # fmt: skip

@@ -156,10 +156,10 @@ def draw_runs(draw: Draw, spec: Spec) -> list[tuple[str, bytes]]:
             joined = b"".join(one + draw.pick((b"\n", b"\n", b"\r\n")) for one in records[at : at + size])
             runs.append((group, joined))
 
-    join("bytes", [record(draw, bytes_atoms, must) for must in draw.shuffled(bytes_atoms)], 23)
+    join("bytes", [record(draw, bytes_atoms, must) for must in draw.shuffled(bytes_atoms)], 45)
     join("sequences", [record(draw, sequence_atoms, must) for must in draw.shuffled(SEQUENCES)], 21)
-    join("secrets", [secret_record(draw, spec, number) for number in draw.shuffled(range(36))], 18)
-    join("lengths", [long_record(draw, spec, number) for number in draw.shuffled(range(14))], 7)
+    join("secrets", [secret_record(draw, spec, number) for number in draw.shuffled(range(36))], 36)
+    join("lengths", [long_record(draw, spec, number) for number in draw.shuffled(range(14))], 14)
     last = record(draw, bytes_atoms, "41")
     runs += [
         ("lengths", text)

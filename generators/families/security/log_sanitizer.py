@@ -29,8 +29,8 @@ RULES: dict[str, list[str]] = WORDS["rules"]
 GUARDS = WORDS["guards"]
 TESTS = resource(__file__, "tests.py")
 INITIAL = resource(__file__, "initial.py")
-PYTHON = resource(__file__, "solution.py")
-PERL = resource(__file__, "alternative.pl")
+PERL = resource(__file__, "solution.pl")
+PYTHON = resource(__file__, "alternative.py")
 
 
 def draft(draw: Draw) -> Draft:
@@ -87,7 +87,7 @@ def draft(draw: Draw) -> Draft:
         "controls": [raw, sequences],
     }
     checks |= {"blanks": [lengths], "cap": [lengths], "idempotent": [twice], "tab": [raw, secrets]}
-    solution = install(world, PYTHON, spec)
+    solution = install(world, PERL, spec)
     return Draft(
         title=f"A filter for {world.scenario}",
         setting=world,
@@ -106,38 +106,40 @@ def draft(draw: Draw) -> Draft:
         guards=["test_sample_unchanged"],
         initial=INITIAL,
         solution=solution,
-        alternatives=[install(world, PERL, spec)],
+        alternatives=[install(world, PYTHON, spec)],
         misses=[
             Miss(
                 "replacement_characters",
                 "lets the decoder replace bad bytes",
-                solution.replace("surrogateescape", "replace"),
+                solution.replace(f"sprintf('{spec.byte_form}', ord $1)", r'"\xef\xbf\xbd", 1'),
                 [raw, twice],
             ),
             Miss(
                 "only_colours",
                 "removes colour sequences alone",
-                solution.replace("[ -/]*[@-~]", "m"),
+                solution.replace(r"[ -\/]*[@-~]", "m"),
                 [sequences, twice],
             ),
             Miss(
                 "any_word_end",
                 "hides values after longer words too",
-                solution.replace("(?<![A-Za-z0-9_])", ""),
+                solution.replace(r"$before !~ /[A-Za-z0-9_]\z/ && ", ""),
                 [secrets],
             ),
             Miss(
                 "cuts_anywhere",
                 "cuts through written forms",
                 solution.replace(
-                    "units = list(cut(units))", 't = "".join(units); units = [t[:KEEP], f" [+{len(t) - KEEP}]"]'
+                    "@units = (@kept, [' [+' . ($size - $n) . ']']);",
+                    "my $t = join '', map { $_->[0] } @units; utf8::decode($t); $t = substr $t, 0, $keep; "
+                    "utf8::encode($t); @units = ([$t], [' [+' . ($size - $keep) . ']']);",
                 ),
                 [lengths],
             ),
             Miss(
                 "bytes_counted",
                 "counts bytes instead of characters",
-                solution.replace("size = sum(map(len, units))", 'size = len("".join(units).encode())'),
+                solution.replace("$size += $_->[1] // length $_->[0]", "$size += length $_->[0]"),
                 [lengths],
             ),
         ],

@@ -42,8 +42,8 @@ GUARDS = WORDS["guards"]
 OLD = resource(__file__, "old.sh")
 TESTS = resource(__file__, "tests.py")
 INITIAL = resource(__file__, "initial.py")
-WITH_TARFILE = resource(__file__, "solution.py")
-BY_BLOCKS = resource(__file__, "alternative.py")
+BY_BLOCKS = resource(__file__, "solution.py")
+WITH_TARFILE = resource(__file__, "alternative.py")
 
 
 def draw_cases(draw: Draw, world: World, policy: Policy) -> list[dict[str, object]]:
@@ -73,11 +73,10 @@ def draw_cases(draw: Draw, world: World, policy: Policy) -> list[dict[str, objec
 
     add("good", "odd names", odd_but_good(draw, policy))
     add("good", "odd names, shuffled", [*harmless(draw, 3), *odd_but_good(draw, policy)])
-    for number in range(2):
-        add("good", f"plain {number}", harmless(draw, draw.between(2, 6)))
+    add("good", "plain", harmless(draw, draw.between(2, 6)))
     add("good", "no members", [])
     attacks = bad_members(draw, policy)
-    extra = draw.sample([label for label in attacks if label not in ALWAYS], 8 if policy.hard else 6)
+    extra = draw.sample([label for label in attacks if label not in ALWAYS], 4 if policy.hard else 3)
     for label, members in attacks.items():
         if label not in ALWAYS and label not in extra:
             continue
@@ -152,7 +151,7 @@ def draft(draw: Draw) -> Draft:
     good, unsafe, limit, broken = goals
     old = OLD.format(sender=world.sender)
     program = Script(world, policy)
-    reference = program.install(WITH_TARFILE)
+    reference = program.install(BY_BLOCKS)
     checks = {"call": goals, "atomic": goals[1:], "codes": goals, "line": [unsafe, limit], "order": [unsafe, limit]}
     checks |= {"count": [limit], "size": [limit], "result": [good], "name": [good, unsafe], "link": [good, unsafe]}
     return Draft(
@@ -168,7 +167,7 @@ def draft(draw: Draw) -> Draft:
         guards=["test_old_script_unchanged"],
         initial=INITIAL,
         solution=reference,
-        alternatives=[program.install(BY_BLOCKS)],
+        alternatives=[program.install(WITH_TARFILE)],
         misses=[
             Miss(
                 "old_behaviour",
@@ -179,19 +178,19 @@ def draft(draw: Draw) -> Draft:
             Miss(
                 "links_by_prefix",
                 "compares paths as strings, so a sibling folder passes",
-                reference.replace("climbs >= len(path)", "climbs > len(path)"),
+                reference.replace("lead > len(path) - 1", "lead > len(path)"),
                 [unsafe],
             ),
             Miss(
                 "reads_links_as_files",
                 "does not look for links in the parents",
-                reference.replace("GONE = 0", "GONE = 9"),
+                reference.replace("parents & set(others) or ", ""),
                 [unsafe],
             ),
             Miss(
                 "strips_names",
                 "takes a leading slash off instead of refusing",
-                reference.replace('name.startswith("/")', "False"),
+                reference.replace('name[0] == "/"', "False"),
                 [unsafe],
             ),
             Miss(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import posixpath
-import re
 from collections.abc import Callable
 from functools import cache
 
@@ -23,6 +22,27 @@ def skip(text: str, at: int) -> int:
     return at
 
 
+LETTERS, DIGITS, HEX = "abcdefghijklmnopqrstuvwxyz", "0123456789", "0123456789abcdefABCDEF"
+
+
+def run_of(text: str, at: int, allowed: str) -> str:
+    """The characters from a place on that are among those allowed."""
+    end = at
+    while text[end : end + 1] and text[end] in allowed:
+        end += 1
+    return text[at:end]
+
+
+def integer(word: str) -> int | None:
+    """A decimal integer of the language: no leading zeros, single _ between digits."""
+    groups = word.removeprefix("-").split("_")
+    if not all(group and not group.strip(DIGITS) for group in groups):
+        return None
+    if groups[0][0] == "0" and (len(groups) > 1 or groups[0] != "0"):
+        return None
+    return int(word)
+
+
 def string_at(
     d: Dialect, text: str, at: int, fault: Callable[[int, str], Fault], root: dict[str, object]
 ) -> tuple[str, int]:
@@ -38,20 +58,24 @@ def string_at(
                 out += {"n": "\n", "t": "\t"}.get(escape, escape)
                 at += 2
                 continue
-            code = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}").match(text, at) if d["rich"] else None
-            if not code or int(code[1], 16) > 0x10FFFF or 0xD800 <= int(code[1], 16) < 0xE000:
+            code = run_of(text, at + 3, HEX) if d["rich"] and text[at + 1 : at + 3] == "u{" else ""
+            end = at + 3 + len(code)
+            if not 1 <= len(code) <= 6 or text[end : end + 1] != "}":
                 raise fault(at, "escape")
-            out += chr(int(code[1], 16))
-            at = code.end()
+            if int(code, 16) > 0x10FFFF or 0xD800 <= int(code, 16) < 0xE000:
+                raise fault(at, "escape")
+            out += chr(int(code, 16))
+            at = end + 1
         elif d["rich"] and text[at : at + 2] == "${":
-            name = re.compile(r"\$\{([a-z0-9_.-]*)\}").match(text, at)
+            name = run_of(text, at + 2, LETTERS + DIGITS + "_.-")
+            end = at + 2 + len(name)
             value: object = root
-            for part in name[1].split(".") if name else [""]:
+            for part in name.split("."):
                 value = value.get(part) if isinstance(value, dict) else None  # pyright: ignore
-            if not name or not isinstance(value, str | int):
+            if text[end : end + 1] != "}" or not isinstance(value, str | int):
                 raise fault(at, "undefined")
             out += value if isinstance(value, str) else str(value).lower()
-            at = name.end()
+            at = end + 1
         else:
             out += text[at]
             at += 1
@@ -81,15 +105,15 @@ def value_at(
             elif text[at : at + 1] != "]":
                 raise fault(at, "syntax")
         return items, at + 1
-    found = re.compile(r"[A-Za-z0-9_+.-]+").match(text, at)
-    word = found[0] if found else ""
+    word = run_of(text, at, LETTERS + LETTERS.upper() + DIGITS + "_+.-")
     if word in (d["true"], d["false"]):
         return word == d["true"], at + len(word)
-    if re.fullmatch(r"-?(0|[1-9][0-9]*(_[0-9]+)*)", word):
-        return int(word), at + len(word)
-    if d["rich"] and re.fullmatch(r"0x[0-9a-fA-F]+", word):
+    number = integer(word)
+    if number is not None:
+        return number, at + len(word)
+    if d["rich"] and word[:2] == "0x" and word[2:] and not word[2:].strip(HEX):
         return int(word, 16), at + len(word)
-    raise fault(at, "number" if re.match(r"-?[0-9]", word) else "syntax")
+    raise fault(at, "number" if run_of(word.removeprefix("-"), 0, DIGITS) else "syntax")
 
 
 def load(
@@ -107,7 +131,7 @@ def load(
         if at == len(line) or line.startswith(d["comment"], at):
             continue
         block = blocks[-1][0]
-        key = re.compile(r"[a-z][a-z0-9_-]*").match(line, at)
+        key = run_of(line, at, LETTERS + DIGITS + "_-") if line[at] in LETTERS else ""
         if line.startswith(d["close"], at):
             if len(blocks) == 1:
                 raise fault(at, "unopened")
@@ -116,7 +140,7 @@ def load(
         elif not key:
             raise fault(at, "syntax")
         else:
-            word, after = key[0], skip(line, key.end())
+            word, after = key, skip(line, at + len(key))
             if word == d["include"] and line[after : after + 1] == '"':
                 quote = after
                 path, after = string_at(d, line, after, fault, root)
@@ -151,4 +175,6 @@ def load(
 @cache
 def reference_source() -> str:
     """The source of the reference implementation."""
-    return "\n\n".join(inspect.getsource(part) for part in (Fault, skip, string_at, value_at, load))
+    parts = (Fault, skip, run_of, integer, string_at, value_at, load)
+    constants = f"LETTERS, DIGITS, HEX = {LETTERS!r}, {DIGITS!r}, {HEX!r}\n"
+    return "\n\n".join([constants, *(inspect.getsource(part) for part in parts)])

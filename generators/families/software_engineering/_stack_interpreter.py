@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import re
 from functools import cache
 
 
 class Trouble(Exception):
     """Line and kind of a mistake."""
+
+
+def consists(word: str, first: str, others: str) -> bool:
+    """Whether a word begins with one of some characters and goes on with some of others."""
+    return word != "" and word[0] in first and not word[1:].strip(others)
 
 
 def translate(d: dict[str, str], text: str) -> dict[str, list[tuple[str, int, int]]]:
@@ -19,15 +23,16 @@ def translate(d: dict[str, str], text: str) -> dict[str, list[tuple[str, int, in
     opened: list[tuple[str, int, int]] = []
     line = 0
     waiting = False
+    letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
     for line, row in enumerate(text.split("\n"), 1):
         for word in row.split(d["comment"])[0].split():
             role = roles.get(word, "")
             if waiting:
-                if role or word in bodies or not re.fullmatch(r"[a-z][a-z0-9-]*", word):
+                if role or word in bodies or not consists(word, letters, letters + digits + "-"):
                     raise Trouble(line, "name")
                 name, waiting = word, False
                 here = bodies[name] = []
-            elif re.fullmatch(r"-?[0-9]+", word):
+            elif consists(word.removeprefix("-"), digits, digits):
                 if abs(int(word)) > int(d["top"]):
                     raise Trouble(line, "range")
                 here.append(("push", int(word), line))
@@ -158,4 +163,4 @@ def execute(d: dict[str, str], bodies: dict[str, list[tuple[str, int, int]]], ou
 @cache
 def reference_source() -> str:
     """The source of the reference implementation."""
-    return "\n\n".join(inspect.getsource(part) for part in (Trouble, translate, execute))
+    return "\n\n".join(inspect.getsource(part) for part in (Trouble, consists, translate, execute))

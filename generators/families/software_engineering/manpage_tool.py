@@ -31,7 +31,7 @@ FLAGS = ("blank", "upper", "number", "reverse")
 MANUAL = resource(__file__, "manual.txt")
 TESTS = resource(__file__, "tests.py")
 INITIAL = resource(__file__, "initial.py")
-SOLUTION = resource(__file__, "solution.py")
+SOLUTION = resource(__file__, "solution.pl")
 ALTERNATIVE = resource(__file__, "alternative.py")
 
 
@@ -108,7 +108,7 @@ def make_cases(draw: Draw, page: Page, roles: list[str], files: dict[str, str]) 
     blank, upper, number, head = (page[role] for role in ("blank", "upper", "number", "head"))
     options = [
         draw_arguments(draw, page, roles) + draw.sample(["a.txt", "b.txt", "empty.txt"], draw.between(0, 2))
-        for _ in range(8)
+        for _ in range(7)
     ]
     options += [
         [f"-{blank}{upper}{number}", "a.txt"],
@@ -182,7 +182,8 @@ def draft(draw: Draw) -> Draft:
         scenario=world.scenario,
         **said,
     )
-    program = SOLUTION.replace("@PAGE@", repr(page)).replace("@REFERENCE@", reference_source())
+    program = SOLUTION.replace("@PAGE@", ", ".join(f"'{role}', '{word.strip()}'" for role, word in page.items()))
+    other = ALTERNATIVE.replace("@PAGE@", repr(page)).replace("@REFERENCE@", reference_source())
 
     def install(source: str) -> str:
         return (
@@ -209,32 +210,30 @@ def draft(draw: Draw) -> Draft:
         guards=["test_manual_kept"],
         initial=INITIAL,
         solution=install(program),
-        alternatives=[install(ALTERNATIVE.replace("@PAGE@", repr(page)))],
+        alternatives=[install(other)],
         misses=[
             Miss(
                 "one_flag_a_word",
                 "does not take combined flags or attached values",
-                change("letters = word[1:]", "letters = word[1:2]"),
+                change("substr $word, 1;", "substr $word, 1, 1;"),
                 ["test_options"],
             ),
             Miss(
                 "dash_is_a_file",
                 "treats - as a file name",
-                change('if name == "-":', 'if name == "-" and not operands:'),
+                change("if ($name eq '-') {", "if ($name eq '-' && !@words) {"),
                 ["test_operands"],
             ),
             Miss(
                 "gives_up",
                 "stops at the first file it cannot read",
-                change('            code = int(PAGE["missing"])', '            return int(PAGE["missing"])'),
+                change("$code = $page{missing};", "exit $page{missing};"),
                 ["test_operands"],
             ),
             Miss(
                 "trusting",
                 "accepts zero and words as numbers",
-                change(" or int(value) == 0:", " and len(value) > 5:").replace(
-                    'int(chosen["head"])', 'int(chosen["head"] if chosen["head"].isdigit() else 0)'
-                ),
+                change("usage() if $chosen{$role} !~ /^[0-9]+\\z/ || $chosen{$role} == 0;", "no warnings;"),
                 ["test_usage_errors"],
             ),
         ],

@@ -105,14 +105,14 @@ def corpus(draw: Draw, d: Language) -> dict[str, list[dict[str, object]]]:
         return "".join(word + draw.pick((" ", " ", "\n")) for word in words) + "print"
 
     patterns: list[str] = []
-    for group, count in (("results", 5), ("failures", 7), ("rejected", 6)):
+    for group, count in (("results", 3), ("failures", 4), ("rejected", 3)):
         first, others = PROGRAMS[group][:3], PROGRAMS[group][3:]
         patterns += [*first, *draw.sample(others, count)]
     if extreme:
-        patterns += [*draw.sample(PROGRAMS["more_results"], 3), *draw.sample(PROGRAMS["more_failures"], 2)]
-    patterns += [straight() for _ in range(4)]
+        patterns += [*draw.sample(PROGRAMS["more_results"], 2), *draw.sample(PROGRAMS["more_failures"], 2)]
+    patterns += [straight() for _ in range(2)]
     cases: dict[str, list[dict[str, object]]] = {"results": [], "failures": [], "rejected": []}
-    for pattern in draw.shuffled(patterns):
+    for pattern in patterns:
         case = judge(d, spell(pattern))
         cases["results" if case["code"] == 0 else "failures" if case["code"] == int(d["fail"]) else "rejected"].append(
             case

@@ -26,10 +26,9 @@ BEGIN {
   e1 = ("extend1" in v) ? v["extend1"] : v["extend"]; e2 = ("extend2" in v) ? v["extend2"] : v["extend"]
   fr = v["ends"] == "free"
 }
-NR == 1 { a = $1 }
-NR == 2 { b = $1 }
-END {
-  n = length(a); m = length(b)
+NR % 2 == 1 { a = $1 }
+NR % 2 == 0 {
+  b = $1; n = length(a); m = length(b); top = low = ""
   for (i = n; i >= 0; i--) for (j = m; j >= 0; j--) for (p = 0; p < 3; p++) {
     if (i == n && j == m) { F[i, j, p] = 0; C[i, j, p] = 1; continue }
     x = step(i, j, p); t = 0

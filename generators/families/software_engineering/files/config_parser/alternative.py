@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IS
 # A scanner object over one line at a time, driven by regular expressions.
 import json, os, re, sys
 D = @D@

@@ -1,8 +1,19 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IS
 from __future__ import annotations
-import json, os, posixpath, re, sys
+import os, posixpath, sys
 
 @REFERENCE@
+
+
+def written(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(written(name) + ": " + written(inner) for name, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(written, value)) + "]"
+    if isinstance(value, str):
+        marks = {'"': '\\"', "\\": "\\\\"}
+        return '"' + "".join("\\u%04x" % ord(c) if c < " " else marks.get(c, c) for c in value) + '"'
+    return str(value).lower()
 
 
 def main():
@@ -23,7 +34,7 @@ def main():
     except Fault as fault:
         print("%s:%s:%s: %s" % fault.args, file=sys.stderr)
         sys.exit(@FAIL@)
-    print(json.dumps(root))
+    sys.stdout.buffer.write(written(root).encode() + b"\n")
 
 
 main()

@@ -1,20 +1,19 @@
 import hashlib
-import os
 import subprocess
 import tempfile
 from pathlib import Path
 
 
 def check(group):
-    for case in TRUTH["cases"][group]:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in TRUTH["files"].items():
-                Path(folder, name).write_text(text)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in TRUTH["files"].items():
+            Path(folder, name).write_text(text)
+        for case in TRUTH["cases"][group]:
             command = [TRUTH["tool"], *case["arguments"]]
             done = subprocess.run(command, cwd=folder, input=case["stdin"].encode(), capture_output=True, timeout=20)
-        got = [done.returncode, done.stdout.decode()]
-        assert got == [case["code"], case["out"]], (case["arguments"], got)
-        assert bool(done.stderr) == (case["code"] != 0), case["arguments"]
+            got = [done.returncode, done.stdout.decode()]
+            assert got == [case["code"], case["out"]], (case["arguments"], got)
+            assert bool(done.stderr) == (case["code"] != 0), case["arguments"]
 
 
 def test_options():

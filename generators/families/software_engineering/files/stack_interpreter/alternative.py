@@ -1,11 +1,12 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IS
 # A tree of nested lists, walked recursively.
-import re, sys
+import sys
 D = @D@
 W = {D[r]: r for r in D["words"].split()}
 TOP, FULL, DEEP, MANY = (int(D[k]) for k in ("top", "full", "deep", "many"))
 defs, stack, cells = {}, [], [0] * int(D["cells"])
 steps = 0
+ALLOWED = set("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 class Leave(Exception):
@@ -31,7 +32,7 @@ def block(ends, opener, inside):
         word, line = tokens[where]
         where += 1
         role = W.get(word)
-        if re.fullmatch("-?[0-9]+", word):
+        if word.removeprefix("-").isdecimal() and word.isascii():
             if abs(int(word)) > TOP:
                 die(line, "range", "reject")
             nodes.append(("push", line, int(word)))
@@ -46,7 +47,7 @@ def block(ends, opener, inside):
                 die(line, "unclosed", "reject")
             name, at = tokens[where]
             where += 1
-            if name in W or name in defs or not re.fullmatch("[a-z][a-z0-9-]*", name):
+            if name in W or name in defs or not "a" <= name[0] <= "z" or set(name) - ALLOWED:
                 die(at, "name", "reject")
             defs[name] = []
             defs[name] += block(("close",), line, True)[0]

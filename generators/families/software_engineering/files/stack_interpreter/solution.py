@@ -1,6 +1,6 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IS
 from __future__ import annotations
-import re, sys
+import sys
 D = @D@
 
 

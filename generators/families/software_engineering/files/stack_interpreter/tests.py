@@ -1,19 +1,18 @@
 import hashlib
-import os
 import subprocess
 import tempfile
 from pathlib import Path
 
 
 def check(group):
-    for case in TRUTH["cases"][group]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "program")
-            Path(path).write_text(case["program"])
-            done = subprocess.run([TRUTH["tool"], path], capture_output=True, text=True, timeout=20,
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "program")
+        for case in TRUTH["cases"][group]:
+            path.write_text(case["program"])
+            done = subprocess.run([TRUTH["tool"], str(path)], capture_output=True, text=True, timeout=20,
 stdin=subprocess.DEVNULL)
-        got = [done.returncode, done.stdout, done.stderr.strip()]
-        assert got == [case["code"], case["out"], case["error"]], (case["program"], got)
+            got = [done.returncode, done.stdout, done.stderr.strip()]
+            assert got == [case["code"], case["out"], case["error"]], (case["program"], got)
 
 
 def test_results():

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IS
 import re, sys
 CAP, KEEP, HARD = @CAP@, @KEEP@, @HARD@
 csi = "(?:\x1b\\[|\x9b)" if HARD else "\x1b\\["
