@@ -13,10 +13,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -42,8 +42,8 @@ class Recipe(Record):
     """A validated recipe."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)]
-    count: Annotated[int, Field(gt=0)]
+    seed: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
+    count: Annotated[int, Field(strict=True, gt=0)]
     families: Literal["all"] | Annotated[tuple[str, ...], Field(min_length=1)] = "all"
     difficulty: dict[Difficulty, Percent] | None = None  # DEFAULT_MIX, as far as the families offer its levels
     splits: dict[str, Percent] = Field(default_factory=lambda: dict(DEFAULT_SPLITS))
@@ -102,6 +102,18 @@ class Order:
     difficulty: Difficulty
 
 
+class _NoDuplicates(yaml.SafeLoader):
+    """A key given twice is a mistake, not an override."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping, each key once."""
+        pairs: list[tuple[yaml.ScalarNode, object]] = node.value
+        keys = [key.value for key, _ in pairs if isinstance(key.value, str)]
+        if twice := [key for key, count in Counter(keys).items() if count > 1]:
+            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def load_recipe(path: Path) -> Recipe:
     """Read and validate a recipe file.
 
@@ -109,7 +121,7 @@ def load_recipe(path: Path) -> Recipe:
         RecipeError: not readable, not YAML, or not a valid recipe; the message names the key.
     """
     try:
-        data = yaml.safe_load(path.read_text())
+        data = yaml.load(path.read_text(), _NoDuplicates)
     except OSError as error:
         raise RecipeError(f"recipe {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

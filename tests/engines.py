@@ -7,12 +7,10 @@ both, and prints these), else where they usually listen. What a variable names m
 from __future__ import annotations
 
 import http.client
-import importlib
 import os
 import shutil
 import socket
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
@@ -55,7 +53,8 @@ def flavour(address: str) -> str | None:
 
 def _usual_sockets() -> Iterable[str]:
     own = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
-    yield os.environ.get("DOCKER_HOST", "")
+    for variable in ("DOCKER_HOST", "CONTAINER_HOST"):
+        yield os.environ.get(variable, "")
     for folder in ("/run", own):
         yield f"unix://{folder}/docker.sock"
         yield f"unix://{folder}/podman/podman.sock"
@@ -75,21 +74,14 @@ def find_socket(name: str) -> str:
 
 def open_engine(name: str) -> Engine:
     """Open an engine; skips the test where the machine lacks it."""
-    if name == "bubblewrap":
-        return registry.open_engine(name, say=print)
-    if name == "apptainer":
-        if shutil.which("apptainer") is None:
-            pytest.skip(f"there is no program `apptainer` on PATH; {GET}, where an installer for it is at hand")
-        return _engine_class("apptainer", "ApptainerEngine")(default_state(), print)
-    address = find_socket(name)
-    return _engine_class("docker", "DockerEngine")(default_state(), print, socket=address, flavour=name)
+    if name in ("docker", "podman"):
+        from containers.engines.docker.engine import DockerEngine
 
-
-def _engine_class(module: str, name: str) -> Any:
-    try:
-        return getattr(importlib.import_module(f"containers.engines.{module}.engine"), name)
-    except ModuleNotFoundError as error:
-        pytest.skip(f"{name}: not there yet ({error})")
+        address = find_socket(name)
+        return DockerEngine(default_state(), print, socket=address, flavour="docker" if name == "docker" else "podman")
+    if name == "apptainer" and shutil.which("apptainer") is None:
+        pytest.skip(f"there is no program `apptainer` on PATH; {GET}, where an installer for it is at hand")
+    return registry.open_engine(name, say=print)
 
 
 def needs(engine: Engine, feature: Feature) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,8 +64,13 @@ def load_tasks(path: Path) -> list[Known]:
 
 def _task_file(path: Path) -> Task:
     try:
-        return Task.model_validate_json(path.read_bytes())
-    except ValidationError as error:
+        data = json.loads(path.read_bytes())
+        if isinstance(data, dict):
+            data.pop("evidence", None)  # as `show --privileged --json` prints it
+        return Task.model_validate_json(json.dumps(data))
+    except ValueError as error:
+        if not isinstance(error, ValidationError):
+            raise TaskError(f"{path} is not JSON: {error}") from error
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
         raise TaskError(f"{path} is not a valid task: {where} {problem['msg']}".replace("  ", " ")) from error
@@ -90,5 +96,6 @@ def find_task(name: str, source: Path | None) -> Known:
         return found[name]
     if len(found) != 1:
         what = f"{len(found)} tasks begin with" if found else "no task begins with"
-        raise UsageError(f"{what} {name!r} in {', '.join(str(place) for place in places)}")
+        some = f": {', '.join(sorted(found)[:8])}{', ...' if len(found) > 8 else ''}" if found else ""
+        raise UsageError(f"{what} {name!r} in {', '.join(str(place) for place in places)}{some}")
     return next(iter(found.values()))

@@ -33,6 +33,8 @@ GOOD = "name: x\nseed: 1\ncount: 6\nfamilies: [ledger_reconciliation]\n"
         ("- a list\n", "must be a mapping"),
         ("a: [unclosed\n", "not valid YAML"),
         ("name: x\n", "seed: Field required"),
+        (GOOD + "seed: 2\nseed: 3\n", "key 'seed' is given twice"),
+        (GOOD.replace("seed: 1", "seed: true"), "seed: Input should be a valid integer"),
     ],
 )
 def test_a_wrong_recipe_gets_one_clear_line(tmp_path: Path, text: str, message: str) -> None:

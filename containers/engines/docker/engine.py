@@ -18,10 +18,10 @@ from typing import Any, Self
 from docker.errors import NotFound
 
 from containers import accounts
-from containers.engines.docker import images
+from containers.engines.docker import images, volume
 from containers.engines.docker.builder import buildkit
 from containers.engines.docker.client import LABEL, Flavour, connect, faults
-from containers.engines.docker.files import archive, read
+from containers.engines.docker.files import read
 from containers.engines.docker.sandbox import DockerSandbox
 from containers.grading import bundle
 from containers.grading.entered import Graders
@@ -30,11 +30,10 @@ from containers.layers import git_objects
 from containers.linux import cgroups, seccomp
 from containers.linux.identity import IdMap
 from containers.proof import leak
-from containers.sandbox import BuildFailure, BuiltImage, Capability, Feature, Gap, PutFile, StartOptions
+from containers.sandbox import BuildFailure, BuiltImage, Capability, Feature, Gap, StartOptions
 from containers.state import State, default_state, owner_is_alive
-from generators.bases import Base, preamble
 from generators.digest import sha256_hex
-from generators.errors import EngineError, TaskError
+from generators.errors import SandboxFault, TaskError
 from generators.task import Image, Limits
 
 _CAPABILITIES = (
@@ -151,8 +150,8 @@ class DockerEngine:
     @contextlib.contextmanager
     def locked(self, name: str) -> Generator[None]:
         """One build of a name at a time, among all processes of this machine."""
-        path = self.state.folder("tmp").parent / f".lock-{self.name}-{name.replace('/', '-').replace(':', '-')}"
-        with open(path, "w") as lock:
+        bucket = sha256_hex(name)[:2]  # names may share a lock; no name is locked within another
+        with open(self.state.folder("tools") / f".lock-{self.name}-{bucket}", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
@@ -211,60 +210,42 @@ class DockerEngine:
         return [f"seccomp={file}"]
 
     def volume(self) -> str:
-        """The volume with the grader bundle; made on first use in an image with python3, pytest and a compiler."""
+        """The volume with the grader bundle; made on first use."""
         if self._volume is None:
-            tool = Image(dockerfile=preamble(Base.BUILD))
-            built = self.build(tool, Limits())
-            name = f"termforge-grader-{bundle.key(built.digest)}"
-            with self.locked(name), faults("making the grader's volume"):
-                try:
-                    self.client.volumes.get(name)
-                except NotFound:
-                    self._fill(name, built)
-            self._volume = name
+            self._volume = volume.ensure(self)
         return self._volume
-
-    def _fill(self, name: str, built: BuiltImage) -> None:
-        self.say("Making the grader's volume, once ...")
-        self.client.volumes.create(name, labels={LABEL: "grader"})
-        container: Any = self.client.containers.create(
-            built.layers[0],
-            command=["/bin/sh", "-c", bundle.maker(), "bundle", bundle.ROOT],
-            volumes={name: {"bind": bundle.ROOT, "mode": "rw"}},
-            network_mode="none",
-            labels={LABEL: self.owner},
-        )
-        try:
-            container.put_archive(
-                bundle.ROOT, archive([PutFile(path, data) for path, data in bundle.sources().items()])
-            )
-            container.start()
-            code = int(container.wait(timeout=300)["StatusCode"])
-            if code:
-                said = container.logs(tail=3).decode(errors="replace")
-                raise EngineError(f"the grader's volume could not be made: {said}")
-        except BaseException:
-            container.remove(force=True)
-            self.client.volumes.get(name).remove(force=True)
-            raise
-        container.remove(force=True)
 
     # --- end ----------------------------------------------------------------------------------------------------------
 
     def reap(self) -> str:
         """Remove containers, and images of graded ones, whose owner on this machine is gone."""
-        removed = 0
-        with faults("looking for left-overs"):
-            for container in self.client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL}):
-                host, _, owner = str(container.labels.get(LABEL, "")).partition(":")
-                if host == platform.node() and not owner_is_alive(owner):
+
+        def gone(label: str) -> bool:
+            host, _, owner = label.removeprefix("graded:").partition(":")
+            return host == platform.node() and not owner_is_alive(owner)
+
+        removed = self._sweep(gone)
+        return f"{removed} containers" if removed else ""
+
+    def _sweep(self, wanted: Callable[[str], bool]) -> int:
+        """Remove the containers, and the images of graded ones, whose label is wanted; how many."""
+        mine, removed = {"label": LABEL}, 0
+        with faults("removing left-overs"):
+            for container in self.client.containers.list(all=True, ignore_removed=True, filters=mine):
+                if wanted(str(container.labels.get(LABEL, ""))):
                     with contextlib.suppress(NotFound):
                         container.remove(force=True)
                         removed += 1
-        return f"{removed} containers" if removed else ""
+            for image in self.client.images.list(filters=mine):
+                if wanted(str(image.labels.get(LABEL, ""))):
+                    with contextlib.suppress(NotFound):
+                        self.client.images.remove(image.id, force=True)
+        return removed
 
     def close(self) -> None:
-        """End the graders and let go of the daemon."""
+        """Remove what sandboxes could not, end the graders and let go of the daemon."""
+        with contextlib.suppress(SandboxFault):
+            self._sweep(lambda label: label.removeprefix("graded:") == self.owner)
         self.graders.close()
         self.groups.close()
         self.client.close()

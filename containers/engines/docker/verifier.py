@@ -30,7 +30,9 @@ def grade(
     engine = sandbox.engine
     with faults("keeping a container's files"):
         kept: Any = sandbox.container.commit(
-            repository="termforge/graded", tag=str(sandbox.container.id)[:24], changes=f"LABEL {LABEL}=graded"
+            repository="termforge/graded",
+            tag=str(sandbox.container.id)[:24],
+            changes=f'LABEL {LABEL}="graded:{engine.owner}"',
         )
     container: Any = None
     try:
