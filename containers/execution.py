@@ -10,7 +10,7 @@ from typing import Self
 
 from containers.sandbox import DEFAULT_PATH, OUTPUT_LIMIT, BuiltImage, ExecResult, Running, StartOptions
 from containers.streams import Collector, readable
-from generators.errors import SandboxFault
+from generators.errors import SandboxFault, UsageError
 
 _END_SECONDS = 30.0
 
@@ -78,8 +78,16 @@ class BaseSandbox(ABC):
         return {**self.environment(), "HOME": self.built.home, "USER": self.built.user}
 
     def identity(self, user: str | None) -> tuple[str, str]:
-        """Name and home of the user a program runs as: the image's own, unless root is asked for."""
-        return ("root", "/root") if user in ("root", "0") else (self.built.user, self.built.home)
+        """Name and home of the user a program runs as: the image's own, unless root is asked for.
+
+        Raises:
+            UsageError: another user is.
+        """
+        if user in ("root", "0"):
+            return "root", "/root"
+        if user not in (None, self.built.user, str(self.built.uid)):
+            raise UsageError(f"programs run as root or as the image's user {self.built.user}, not as {user}")
+        return self.built.user, self.built.home
 
     def __enter__(self) -> Self:
         return self

@@ -38,9 +38,9 @@ WAIT = (*_DASH, f"trap '' HUP INT TERM; {_SLEEP} & while :; do wait; done")
 GRADE = (*_PYTHON, "-c", _SEARCH + "from containers.grading.standalone import main; main()")
 
 
-def named(argv: Sequence[str]) -> list[str]:
+def named(argv: Sequence[str], cwd: str) -> list[str]:
     """A command that first tells its process id (a line on standard error), so that it can be killed later."""
-    return [*_DASH, 'echo $$ >&2; exec "$@"', "exec", *argv]
+    return [*_DASH, 'echo $$ >&2; cd -- "$1" || exit 127; shift; exec "$@"', "exec", cwd, *argv]
 
 
 def kill(pid: int) -> list[str]:

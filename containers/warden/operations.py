@@ -246,11 +246,12 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     nothing started by them can signal them, and all of it ends with them. Results leave on a pipe that no exec inherits.
     """
     log, spaces = fds[0], _namespaces(request, fds[1:])
-    score = open("/proc/self/oom_score_adj", "w")  # noqa: SIM115 - for the child; later, /proc is another's
+    score = open("/proc/self/oom_score_adj", "w")  # noqa: SIM115 - later, /proc is another's
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     inside.enter(spaces)
     syscalls.unshare(syscalls.CLONE_NEWPID | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)
     results, tell = socket.socketpair()  # not a pipe: a link to this descriptor opens nothing
+    inside.set_oom_score(score, 1000)  # inherited
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -264,7 +265,6 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
             for wanted, fd in ((0, null), (1, log), (2, log)):
                 os.dup2(fd, wanted)
             inside.set_limits(request["max_processes"])
-            inside.set_oom_score(score, 1000)
             os.umask(0o022)
             os.chdir("/")
             inside.become(0, 0, [])
@@ -277,6 +277,7 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
         finally:
             os._exit(code)
     tell.close()
+    inside.set_oom_score(score, 0)
     _answer(reply, _collect(pid, results, reply, request["timeout"], request["key"]))
 
 

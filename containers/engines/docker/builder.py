@@ -15,6 +15,7 @@ from typing import Any
 
 import docker
 from docker.errors import APIError, DockerException
+from urllib3.exceptions import HTTPError
 
 from containers.engines.docker.client import LABEL
 from containers.sandbox import BuildFailure
@@ -36,14 +37,17 @@ class Recipe:
     image: Image
 
 
-def build(address: str, recipe: Recipe, seconds: float, by_buildkit: bool) -> None:
-    """Build and tag.
+def build(address: str, recipe: Recipe, seconds: float, program: str | None) -> None:
+    """Build and tag, by a command line that drives BuildKit where there is one.
 
     Raises:
         BuildFailure: a step failed or took too long.
         SandboxFault: the daemon is gone, or its disk is full.
     """
-    (_with_buildkit if by_buildkit else _with_sdk)(address, recipe, seconds)
+    if program:
+        _with_buildkit(program, address, recipe, seconds)
+    else:
+        _with_sdk(address, recipe, seconds)
 
 
 def _context(recipe: Recipe) -> bytes:
@@ -65,19 +69,25 @@ def _arguments() -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def buildkit(flavour: str) -> bool:
-    """Whether a command line here can drive the daemon's BuildKit (the SDK only knows the old builder)."""
-    if flavour != "docker" or shutil.which("docker") is None:
-        return False
-    said = subprocess.run(["docker", "--version"], capture_output=True, text=True, check=False).stdout
+def buildkit(flavour: str) -> str | None:
+    """A command line here that can drive the daemon's BuildKit (the SDK only knows the old builder)."""
+    if flavour != "docker":
+        return None
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    programs = [found for folder in dict.fromkeys(folders) if (found := shutil.which("docker", path=folder))]
+    return next((program for program in programs if _drives_buildkit(program)), None)
+
+
+def _drives_buildkit(program: str) -> bool:
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     major = re.search(r"version (\d+)\.", said)
     if major and int(major[1]) < 23:  # later ones need a component of its own
         return True
-    return subprocess.run(["docker", "buildx", "version"], capture_output=True, check=False).returncode == 0
+    return subprocess.run([program, "buildx", "version"], capture_output=True, check=False).returncode == 0
 
 
-def _with_buildkit(address: str, recipe: Recipe, seconds: float) -> None:
-    command = ["docker", "build", "--progress", "plain", "--network", "host", "--tag", recipe.tag, "--file", _FILE]
+def _with_buildkit(program: str, address: str, recipe: Recipe, seconds: float) -> None:
+    command = [program, "build", "--progress", "plain", "--network", "host", "--tag", recipe.tag, "--file", _FILE]
     command += ["--label", f"{LABEL}=image"]
     for name, value in _arguments().items():
         command += ["--build-arg", f"{name}={value}"]
@@ -115,7 +125,7 @@ def _with_sdk(address: str, recipe: Recipe, seconds: float) -> None:
     began, said = time.monotonic(), ""
     api: Any = docker.APIClient(base_url=address, timeout=max(1, int(seconds)))
     try:
-        for item in _messages(api, recipe):
+        for item in _messages(api, recipe, seconds):
             said += str(item.get("stream", ""))
             if "error" in item:
                 _must_be_the_tasks(said + str(item["error"]))
@@ -123,7 +133,7 @@ def _with_sdk(address: str, recipe: Recipe, seconds: float) -> None:
                 raise BuildFailure("build_timeout", _step_of(said), said[-_OUTPUT_TAIL:])
     except APIError as error:
         _must_be_the_tasks(str(error.explanation))
-    except (DockerException, OSError) as error:
+    except (DockerException, HTTPError, OSError) as error:
         if time.monotonic() - began >= seconds:
             raise BuildFailure("build_timeout", _step_of(said), said[-_OUTPUT_TAIL:]) from error
         raise SandboxFault(f"building an image: the daemon did not answer ({type(error).__name__})") from error
@@ -131,7 +141,7 @@ def _with_sdk(address: str, recipe: Recipe, seconds: float) -> None:
         api.close()
 
 
-def _messages(api: Any, recipe: Recipe) -> Iterator[dict[str, Any]]:
+def _messages(api: Any, recipe: Recipe, seconds: float) -> Iterator[dict[str, Any]]:
     yield from api.build(
         fileobj=io.BytesIO(_context(recipe)),
         custom_context=True,
@@ -140,6 +150,7 @@ def _messages(api: Any, recipe: Recipe) -> Iterator[dict[str, Any]]:
         rm=True,
         forcerm=True,
         decode=True,
+        timeout=max(1, int(seconds)),
         network_mode="host",
         labels={LABEL: "image"},
         buildargs=_arguments(),

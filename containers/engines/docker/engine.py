@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
-import os
 import platform
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Self
 
 from docker.errors import NotFound
 
 from containers import accounts
-from containers.engines.docker import images, volume
+from containers.engines.docker import abilities, images, volume
 from containers.engines.docker.builder import buildkit
 from containers.engines.docker.client import LABEL, Flavour, connect, faults
 from containers.engines.docker.files import read
@@ -30,7 +30,7 @@ from containers.layers import git_objects
 from containers.linux import cgroups, seccomp
 from containers.linux.identity import IdMap
 from containers.proof import leak
-from containers.sandbox import BuildFailure, BuiltImage, Capability, Feature, Gap, StartOptions
+from containers.sandbox import BuildFailure, BuiltImage, Capability, Gap, StartOptions
 from containers.state import State, default_state, owner_is_alive
 from generators.digest import sha256_hex
 from generators.errors import SandboxFault, TaskError
@@ -70,32 +70,11 @@ class DockerEngine:
 
     def probe(self) -> list[Capability]:
         """The lines of `doctor` for this daemon."""
-        version = f"{self.info.get('ServerVersion', '?')} at {self.address}, storage {self.info.get('Driver', '?')}"
-        lines = [Capability(self.name, True, version)]
-        lines.append(
-            Capability("builder", True, "BuildKit" if self.buildkit else "the daemon's own (slower)", needed=False)
-        )
-        how = "entered from here" if self._enterable() else "in a verifier container with a mounted interpreter"
-        lines.append(Capability("grading", True, how))
-        lines += [Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False) for gap in self.gaps()]
-        return lines
+        return abilities.lines(self)
 
     def gaps(self) -> tuple[Gap, ...]:
         """What this daemon cannot do here."""
-        found: list[Gap] = []
-        options: list[str] = self.info.get("SecurityOptions") or []
-        security = " ".join(options)
-        if "userns" not in security and "rootless" not in security:
-            found.append(Gap(Feature.ISOLATION, "root inside a container is root outside, behind the daemon's walls"))
-        for key, feature in _LIMITS.items():
-            if not self.info.get(key, True):
-                found.append(Gap(feature, f"the daemon reports {key} as not supported"))
-        found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {self.info.get('Driver', '?')} has no quota here"))
-        found.append(Gap(Feature.TERMINAL, "programs get no terminal through the daemon"))
-        return tuple(found)
-
-    def _enterable(self) -> bool:
-        return self.can_enter and os.geteuid() == 0
+        return abilities.gaps(self.info)
 
     # --- images -------------------------------------------------------------------------------------------------------
 
@@ -103,11 +82,10 @@ class DockerEngine:
         """Build or find an image."""
         try:
             made, own, base = images.ensure(self, image, limits.build_seconds)
+            user, account = self._account(made)
         except TaskError as error:
             raise BuildFailure("dockerfile_invalid", str(error), "") from error
         config: dict[str, Any] = made.attrs["Config"]
-        user = str(config.get("User") or "root").split(":")[0]
-        user, account = ("root", accounts.ROOT) if user in ("root", "0") else self._account(made.id, user)
         uid, gid, groups, home = account
         settings: list[str] = config.get("Env") or []
         env = {name: value for name, _, value in (entry.partition("=") for entry in settings)}
@@ -123,13 +101,19 @@ class DockerEngine:
             gid=gid,
             groups=groups,
             home=home,
+            notes=_notes(image),
             own_layers=layers[len(layers) - own :] if own else (),
         )
 
-    def _account(self, image: str, user: str) -> tuple[str, accounts.Account]:
-        """A user's ids, other groups and home, read from the image's own files."""
+    def _account(self, made: Any) -> tuple[str, accounts.Account]:
+        """The user that an image names, read from its own files."""
+        user = str(made.attrs["Config"].get("User") or "root").split(":")[0]
+        if user in ("root", "0"):
+            return "root", accounts.ROOT
         with faults("reading an image's users"):
-            container: Any = self.client.containers.create(image, command=["true"], labels={LABEL: self.owner})
+            container: Any = self.client.containers.create(
+                made.id, command=["true"], user="0:0", labels={LABEL: self.owner}
+            )
         try:
             passwd, group = (read(container, path).decode(errors="replace") for path in ("/etc/passwd", "/etc/group"))
             return accounts.look_up(user, passwd, group)
@@ -177,9 +161,8 @@ class DockerEngine:
             "entrypoint": list(command[:1]),
             "command": list(command[1:]),
             "user": "0:0",
-            "working_dir": "/",
+            "working_dir": built.workdir,  # made where it is missing: Podman's builder does not
             "hostname": options.hostname,
-            "environment": {"LD_PRELOAD": ""},
             "volumes": {self.volume(): {"bind": bundle.ROOT, "mode": "ro"}},
             "network_mode": "none",
             "cap_drop": ["ALL"],
@@ -257,16 +240,7 @@ class DockerEngine:
         self.close()
 
 
-_LIMITS = {
-    "MemoryLimit": Feature.MEMORY_LIMIT,
-    "PidsLimit": Feature.PROCESS_LIMIT,
-    "CpuCfsQuota": Feature.CPU_LIMIT,
-}
-_REMEDIES = {
-    Feature.ISOLATION: "run the daemon rootless, or with userns-remap",
-    Feature.MEMORY_LIMIT: "enable the memory controller",
-    Feature.PROCESS_LIMIT: "enable the pids controller",
-    Feature.CPU_LIMIT: "enable the cpu controller",
-    Feature.DISK_LIMIT: "keep the daemon's data on xfs with pquota (overlay2) or on btrfs",
-    Feature.TERMINAL: "use the embedded engine for `solve --shell`",
-}
+def _notes(image: Image) -> tuple[str, ...]:
+    """What of a Dockerfile has no effect here: a sandbox's first process is ours."""
+    said = re.findall(r"^\s*(CMD|ENTRYPOINT)\s", image.dockerfile, re.MULTILINE | re.IGNORECASE)
+    return tuple(f"{name.upper()} is noted, not run" for name in said)

@@ -81,9 +81,9 @@ class DockerSandbox(BaseSandbox):
         with faults("preparing a program"):
             made = api.exec_create(
                 self.container.id,
-                bundle.named(argv),
+                bundle.named(argv, cwd or self.built.workdir),
                 user=uid if not self.built.groups or name == "root" else self.built.user,
-                workdir=cwd or self.built.workdir,
+                workdir="/",
                 environment={**self.environment(), "HOME": home, "USER": name, **(env or {})},
                 stdin=True,
             )
@@ -118,8 +118,9 @@ class DockerSandbox(BaseSandbox):
         """Paths that differ from the image, sorted; deleted ones too."""
         with faults("listing changes"):
             changes: list[dict[str, Any]] = self.container.diff() or []
-        paths = [str(change["Path"]) for change in changes]
-        return sorted(path for path in paths if not path.startswith(_OURS))
+        paths = [str(change["Path"]) for change in changes if not str(change["Path"]).startswith(_OURS)]
+        touched = [path for path in ("/etc", "/run") if not any(other.startswith(f"{path}/") for other in paths)]
+        return sorted(path for path in paths if path not in touched)  # folders in which only our own mounts were made
 
     # --- end --------------------------------------------------------------------------------------------------------
 

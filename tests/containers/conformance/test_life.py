@@ -66,7 +66,7 @@ def _descriptors() -> int:
 
 def _mounts() -> list[str]:
     """Mounts of ours that this machine sees; what other programs mount meanwhile does not matter."""
-    home = str(default_state().home)
+    home = f"{default_state().home}/"
     return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if home in line]
 
 

@@ -1,0 +1,56 @@
+"""What a daemon can do for sandboxes, and what it cannot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from containers.sandbox import Capability, Feature, Gap
+
+if TYPE_CHECKING:
+    from containers.engines.docker.engine import DockerEngine
+
+_LIMITS = {
+    "MemoryLimit": Feature.MEMORY_LIMIT,
+    "PidsLimit": Feature.PROCESS_LIMIT,
+    "CpuCfsQuota": Feature.CPU_LIMIT,
+}
+_REMEDIES = {
+    Feature.ISOLATION: "run the daemon rootless, or with userns-remap",
+    Feature.MEMORY_LIMIT: "enable the memory controller",
+    Feature.PROCESS_LIMIT: "enable the pids controller",
+    Feature.CPU_LIMIT: "enable the cpu controller",
+    Feature.DISK_LIMIT: "keep the daemon's data on xfs with pquota (overlay2) or on btrfs",
+    Feature.TERMINAL: "use the embedded engine for `solve --shell`",
+}
+
+
+def gaps(info: Mapping[str, Any]) -> tuple[Gap, ...]:
+    """From what a daemon says of itself."""
+    found: list[Gap] = []
+    options: list[str] = info.get("SecurityOptions") or []
+    security = " ".join(options)
+    if "userns" not in security and "rootless" not in security:
+        found.append(Gap(Feature.ISOLATION, "root inside a container is root outside, behind the daemon's walls"))
+    for key, feature in _LIMITS.items():
+        if not info.get(key, True):
+            found.append(Gap(feature, f"the daemon reports {key} as not supported"))
+    found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {info.get('Driver', '?')} has no quota here"))
+    found.append(Gap(Feature.TERMINAL, "programs get no terminal through the daemon"))
+    return tuple(found)
+
+
+def lines(engine: DockerEngine) -> list[Capability]:
+    """For `doctor`."""
+    info = engine.info
+    version = f"{info.get('ServerVersion', '?')} at {engine.address}, storage {info.get('Driver', '?')}"
+    builder = f"BuildKit by {engine.buildkit}" if engine.buildkit else "the daemon's own (slower)"
+    entered = engine.can_enter and os.geteuid() == 0
+    how = "entered from here" if entered else "in a verifier container with a mounted interpreter"
+    return [
+        Capability(engine.name, True, version),
+        Capability("builder", True, builder, needed=False),
+        Capability("grading", True, how),
+        *(Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False) for gap in gaps(info)),
+    ]
