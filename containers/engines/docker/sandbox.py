@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from docker.errors import APIError, NotFound
@@ -119,8 +120,11 @@ class DockerSandbox(BaseSandbox):
         with faults("listing changes"):
             changes: list[dict[str, Any]] = self.container.diff() or []
         paths = [str(change["Path"]) for change in changes if not str(change["Path"]).startswith(_OURS)]
-        touched = [path for path in ("/etc", "/run") if not any(other.startswith(f"{path}/") for other in paths)]
-        return sorted(path for path in paths if path not in touched)  # folders in which only our own mounts were made
+        made = {"/etc", "/run", self.built.workdir, *map(str, PurePosixPath(self.built.workdir).parents)}
+        own = [
+            path for path in paths if path not in made
+        ]  # folders that the engine itself touches count where more is in them
+        return sorted(path for path in paths if path in own or any(other.startswith(f"{path}/") for other in own))
 
     # --- end --------------------------------------------------------------------------------------------------------
 
