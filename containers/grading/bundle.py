@@ -7,6 +7,7 @@ from the task's image, and it holds neither tests nor truth: those arrive on sta
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
@@ -33,9 +34,21 @@ for name in filter(str.isdigit, os.listdir("/proc")):
 CLOCK = f"{ROOT}/clock.so"
 _DASH = (*_LOADER, f"{ROOT}/bin/dash", "-c")
 _SLEEP = " ".join((*_LOADER, f"{ROOT}/bin/sleep", "2147483647"))
-# A main process for a sandbox that waits for commands, and reaps: a shell's `wait` takes every child, adopted ones too.
-WAIT = (*_DASH, f"trap '' HUP INT TERM; {_SLEEP} & while :; do wait; done")
-GRADE = (*_PYTHON, "-c", _SEARCH + "from containers.grading.standalone import main; main()")
+_WAIT = (
+    f"trap '' HUP INT TERM; {_SLEEP} & while :; do wait; done"  # a shell's `wait` takes every child, adopted ones too
+)
+# A main process for a sandbox that waits for commands, and reaps.
+WAIT = (*_DASH, _WAIT)
+_GRADE = " ".join(
+    map(shlex.quote, (*_PYTHON, "-c", _SEARCH + "from containers.grading.standalone import main; main()"))
+)
+# One that does what the first line of its input says: "wait", or "grade" (then come the hash seed and the request). Started
+# again when the agent's processes are gone, the same sandbox grades itself: the image's settings do not reach the interpreter.
+WAIT_OR_GRADE = (
+    *_DASH,
+    f"read -r what; if [ $what = wait ]; then {_WAIT}; fi; read -r PYTHONHASHSEED; "
+    f"export PYTHONHASHSEED PYTHONPATH= PYTHONHOME=; unset LD_PRELOAD; exec {_GRADE}",
+)
 
 
 def named(argv: Sequence[str], cwd: str) -> list[str]:
@@ -51,11 +64,6 @@ def kill(pid: int) -> list[str]:
 def kill_session(session: int) -> list[str]:
     """A command that kills every process of a session but its leader."""
     return python(_KILL_SESSION, str(session))
-
-
-def environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Variables for the bundle's own interpreter: the image's settings must not reach it."""
-    return {"PYTHONHASHSEED": env.get("PYTHONHASHSEED", "0"), "PYTHONPATH": "", "PYTHONHOME": "", "LD_PRELOAD": ""}
 
 
 def python(script: str, *arguments: str) -> list[str]:
@@ -81,10 +89,10 @@ def key(image_digest: str) -> str:
     return digest_of([image_digest, maker(), {path: data.decode() for path, data in sources().items()}])[:12]
 
 
-def request_line(
+def order_to_grade(
     request: GradeRequest, env: Mapping[str, str], user: tuple[int, int, Sequence[int]], key: str
 ) -> bytes:
-    """What the grader reads: one line of JSON. `user` (uid, gid, other groups) runs the programs under test; `key` seals."""
+    """What WAIT_OR_GRADE reads. `user` (uid, gid, other groups) runs the programs under test; `key` seals the results."""
     value = {
         "key": key,
         "source": request.source,
@@ -93,7 +101,8 @@ def request_line(
         "seed": request.seed,
         "user": [user[0], user[1], list(user[2])],
     }
-    return json.dumps(value).encode() + b"\n"
+    seed = int(request.env.get("PYTHONHASHSEED", "0"))
+    return f"grade\n{seed}\n{json.dumps(value)}\n".encode()
 
 
 def result(said: bytes, key: str, log: str, exit_code: int | None, seconds: float) -> GradeResult:

@@ -47,7 +47,7 @@ def lines(engine: DockerEngine) -> list[Capability]:
     version = f"{info.get('ServerVersion', '?')} at {engine.address}, storage {info.get('Driver', '?')}"
     builder = f"BuildKit by {engine.buildkit}" if engine.buildkit else "the daemon's own (slower)"
     entered = engine.can_enter and os.geteuid() == 0
-    how = "entered from here" if entered else "in a verifier container with a mounted interpreter"
+    how = "entered from here" if entered else "by starting the container again with a mounted interpreter"
     return [
         Capability(engine.name, True, version),
         Capability("builder", True, builder, needed=False),

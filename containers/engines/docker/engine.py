@@ -158,6 +158,7 @@ class DockerEngine:
         memory = f"{limits.memory_mb}m"
         return {
             "image": built.layers[0],
+            "stdin_open": command is bundle.WAIT_OR_GRADE,
             "entrypoint": list(command[:1]),
             "command": list(command[1:]),
             "user": "0:0",
@@ -201,34 +202,30 @@ class DockerEngine:
     # --- end ----------------------------------------------------------------------------------------------------------
 
     def reap(self) -> str:
-        """Remove containers, and images of graded ones, whose owner on this machine is gone."""
+        """Remove containers whose owner on this machine is gone."""
 
         def gone(label: str) -> bool:
-            host, _, owner = label.removeprefix("graded:").partition(":")
+            host, _, owner = label.partition(":")
             return host == platform.node() and not owner_is_alive(owner)
 
         removed = self._sweep(gone)
         return f"{removed} containers" if removed else ""
 
     def _sweep(self, wanted: Callable[[str], bool]) -> int:
-        """Remove the containers, and the images of graded ones, whose label is wanted; how many."""
-        mine, removed = {"label": LABEL}, 0
+        """Remove the containers whose label is wanted; how many."""
+        removed = 0
         with faults("removing left-overs"):
-            for container in self.client.containers.list(all=True, ignore_removed=True, filters=mine):
+            for container in self.client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL}):
                 if wanted(str(container.labels.get(LABEL, ""))):
                     with contextlib.suppress(NotFound):
                         container.remove(force=True)
                         removed += 1
-            for image in self.client.images.list(filters=mine):
-                if wanted(str(image.labels.get(LABEL, ""))):
-                    with contextlib.suppress(NotFound):
-                        self.client.images.remove(image.id, force=True)
         return removed
 
     def close(self) -> None:
         """Remove what sandboxes could not, end the graders and let go of the daemon."""
         with contextlib.suppress(SandboxFault):
-            self._sweep(lambda label: label.removeprefix("graded:") == self.owner)
+            self._sweep(lambda label: label == self.owner)
         self.graders.close()
         self.groups.close()
         self.client.close()

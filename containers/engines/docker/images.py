@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from docker.errors import APIError, DockerException, ImageNotFound
+from docker.utils import parse_repository_tag
 
 from containers import dockerfile, rootfs
 from containers.engines.docker.builder import Recipe, build
@@ -103,9 +104,9 @@ def base(engine: DockerEngine, name: str) -> Any:
 
 def _pulled(engine: DockerEngine, name: str) -> Any | None:
     """From a registry; None where none answers."""
-    repository, _, tag = name.partition("@")[0].partition(":") if "/" not in name.rpartition(":")[2] else (name, "", "")
+    repository, tag = parse_repository_tag(name)
     try:
-        return engine.client.images.pull(repository if "@" not in name else name, tag=tag or None)
+        return engine.client.images.pull(repository, tag=tag or "latest")
     except ImageNotFound as error:
         if engine.flavour == "docker":
             raise BuildFailure("base_missing", f"FROM {name}: {error.explanation}", "") from error

@@ -25,6 +25,7 @@ from generators.task import Limits
 if TYPE_CHECKING:
     from containers.engines.docker.engine import DockerEngine
 
+_END_SECONDS = 30.0
 _OURS = (
     "/.termforge",
     "/etc/hostname",
@@ -45,19 +46,31 @@ class DockerSandbox(BaseSandbox):
         self.engine, self.limits = engine, limits
         self._ended = self._closed = False
         self._entrance: Entrance | None = None
-        with faults("creating a container"):
-            self.container: Any = engine.client.containers.create(
-                **engine.settings(built, limits, options, bundle.WAIT)
-            )
+        if engine.can_enter and not self._entered():
+            engine.can_enter = False  # it runs on another machine, or as another user: so will all that follow
+            self.container.remove(force=True)
+        if not engine.can_enter:
+            self._create(bundle.WAIT_OR_GRADE)
+            verifier.start(self, b"wait\n").close()
+
+    def _entered(self) -> bool:
+        """Start a container and hold on to its namespaces; False where they are not to be had."""
+        self._create(bundle.WAIT)
         try:
             with faults("starting a container"):
                 self.container.start()
                 self.container.reload()
-            if engine.can_enter:
-                self._entrance = Entrance.of(int(self.container.attrs["State"]["Pid"]), str(self.container.id))
+            self._entrance = Entrance.of(int(self.container.attrs["State"]["Pid"]), str(self.container.id))
         except BaseException:
             self.close()
             raise
+        return self._entrance is not None
+
+    def _create(self, command: Sequence[str]) -> None:
+        with faults("creating a container"):
+            self.container: Any = self.engine.client.containers.create(
+                **self.engine.settings(self.built, self.limits, self.options, command)
+            )
 
     # --- work -------------------------------------------------------------------------------------------------------
 
@@ -135,14 +148,30 @@ class DockerSandbox(BaseSandbox):
         if self._entrance is not None:
             self._entrance.end()
         else:
-            with faults("ending a container"):
-                with contextlib.suppress(APIError):  # it may have ended by itself
-                    self.container.kill()
-                self.container.wait(timeout=30)
+            self.end_again()
         self._ended = True
 
+    def end_again(self) -> None:
+        """Have the daemon kill the container's first process. (By `stop`: Podman takes 20 s to answer a `kill`.)"""
+        with faults("ending a container"), contextlib.suppress(APIError):  # it may have ended by itself
+            self.container.stop(timeout=0)
+        self.exit_code()
+
+    def exit_code(self) -> int:
+        """Wait for the end of the container's first process. (By looking: Podman takes 20 s to answer a `wait`.)"""
+        deadline, pause = time.monotonic() + _END_SECONDS, 0.005
+        while time.monotonic() < deadline:
+            with faults("ending a container"):
+                self.container.reload()
+            state: dict[str, Any] = self.container.attrs["State"]
+            if state["Status"] not in ("running", "created", "stopping"):
+                return int(state["ExitCode"])
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
+        raise SandboxFault("the sandbox's processes would not end")
+
     def grade(self, request: GradeRequest) -> GradeResult:
-        """End all processes, then run tests over the end state: by entering it, or in a verifier container of its files."""
+        """End all processes, then run tests over the end state: by entering it, or by starting it again as its own verifier."""
         began = time.monotonic()
         self.end_processes()
         user = (self.built.uid, self.built.gid, self.built.groups)

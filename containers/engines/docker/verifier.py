@@ -1,19 +1,19 @@
-"""Grading where a container cannot be entered: its files become an image, whose container runs nothing but our grader."""
+"""Grading where a container cannot be entered: it is started again, with our interpreter as its first process.
+
+The agent's processes ended with the container's first one. The interpreter comes from the read-only volume, the request on a
+new standard input, and nothing else runs: what the agent left are files.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from docker.errors import NotFound
-
-from containers.engines.docker.client import LABEL, faults
+from containers.engines.docker.client import faults
 from containers.engines.docker.program import Connection
 from containers.grading import bundle
 from containers.sandbox import GradeRequest, GradeResult
-from generators.errors import SandboxFault
 
 if TYPE_CHECKING:
     from containers.engines.docker.sandbox import DockerSandbox
@@ -23,50 +23,28 @@ _LOG_TAIL = 4000
 _MOST_RESULTS = 16 << 20  # bytes
 
 
+def start(sandbox: DockerSandbox, order: bytes) -> Connection:
+    """Start a container whose first process waits for an order, and give it."""
+    with faults("starting a container"):
+        params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        connection = Connection(sandbox.container.attach_socket(params=params))
+        try:
+            sandbox.container.start()
+            connection.send(order)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
 def grade(
     sandbox: DockerSandbox, request: GradeRequest, user: tuple[int, int, tuple[int, ...]], began: float
 ) -> GradeResult:
-    """Run tests over an ended sandbox's files. The grader is the first process, so nothing inside can signal it."""
-    engine = sandbox.engine
-    with faults("keeping a container's files"):
-        kept: Any = sandbox.container.commit(
-            repository="termforge/graded",
-            tag=str(sandbox.container.id)[:24],
-            changes=f'LABEL {LABEL}="graded:{engine.owner}"',
-        )
-    container: Any = None
+    """Run tests over an ended sandbox's files."""
+    key = secrets.token_hex(16)
+    connection = start(sandbox, bundle.order_to_grade(request, sandbox.grading_environment(), user, key))
+    out, deadline = {1: bytearray(), 2: bytearray()}, time.monotonic() + request.timeout + _START_SECONDS
     try:
-        env = sandbox.grading_environment()
-        settings = engine.settings(sandbox.built, sandbox.limits, sandbox.options, bundle.GRADE)
-        settings |= {
-            "image": kept.id,
-            "user": "0:0",
-            "working_dir": "/",
-            "environment": settings["environment"] | bundle.environment({**env, **request.env}),
-            "stdin_open": True,
-        }
-        with faults("creating a verifier"):
-            container = engine.client.containers.create(**settings)
-        key = secrets.token_hex(16)
-        return _graded(container, bundle.request_line(request, env, user, key), key, request.timeout, began)
-    finally:
-        with contextlib.suppress(SandboxFault), faults("removing a verifier"):
-            if container is not None:
-                with contextlib.suppress(NotFound):
-                    container.remove(force=True)
-            engine.client.images.remove(kept.id, force=True)
-
-
-def _graded(container: Any, line: bytes, key: str, timeout: float, began: float) -> GradeResult:
-    with faults("starting a verifier"):
-        params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        connection = Connection(container.attach_socket(params=params))
-    try:
-        with faults("starting a verifier"):
-            container.start()
-        connection.send(line)
-        out, log = {1: bytearray(), 2: bytearray()}, b""
-        deadline = time.monotonic() + timeout + _START_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             frames = connection.frames(left)
             if frames is None:
@@ -78,9 +56,10 @@ def _graded(container: Any, line: bytes, key: str, timeout: float, began: float)
             del out[2][:-_LOG_TAIL]
         code: int | None = None
         if left > 0:
-            with faults("ending a verifier"):
-                code = int(container.wait(timeout=30)["StatusCode"])
-        log = bytes(out[2])[-_LOG_TAIL:]
-        return bundle.result(bytes(out[1]), key, log.decode(errors="replace"), code, time.monotonic() - began)
+            code = sandbox.exit_code()
+        else:
+            sandbox.end_again()
     finally:
         connection.close()
+    log = bytes(out[2]).decode(errors="replace")
+    return bundle.result(bytes(out[1]), key, log, code, time.monotonic() - began)
