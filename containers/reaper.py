@@ -32,10 +32,7 @@ class Reaped:
 
 def reap(state: State, warden: Warden, ids: IdMap, hierarchy: cgroups.Hierarchy) -> Reaped:
     """Remove everything whose owner is gone."""
-    groups = folders = 0
-    for name, group in cgroups.find(hierarchy).items():
-        if not owner_is_alive(name.removeprefix("probe-")):
-            groups += group.remove()
+    groups, folders = reap_groups(hierarchy), 0
     for path in sorted(state.folder("tmp").iterdir()):
         if not owner_is_alive(path.name):
             remove_tree(path, warden, ids)
@@ -44,3 +41,9 @@ def reap(state: State, warden: Warden, ids: IdMap, hierarchy: cgroups.Hierarchy)
     for path in state.folder("proofs").rglob("*.part"):
         path.unlink(missing_ok=True)
     return Reaped(groups, folders)
+
+
+def reap_groups(hierarchy: cgroups.Hierarchy) -> int:
+    """Remove control groups whose owner is gone, and what still runs in them; how many."""
+    found = cgroups.find(hierarchy).items()
+    return sum(group.remove() for name, group in found if not owner_is_alive(name.removeprefix("probe-")))

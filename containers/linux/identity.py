@@ -7,11 +7,7 @@ ranges in /etc/subuid and /etc/subgid, written by newuidmap and newgidmap (Debia
 from __future__ import annotations
 
 import os
-import pwd
-import shutil
-import subprocess
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from generators.errors import EngineError
 
@@ -19,8 +15,7 @@ COUNT = 65536
 ROOT_FIRST = 200_000
 
 
-@dataclass(frozen=True)
-class IdMap:
+class IdMap(NamedTuple):
     """Host ids behind sandbox ids. `helper` says that newuidmap has to write the map."""
 
     uid0: int
@@ -38,8 +33,11 @@ class IdMap:
         uid_lines, gid_lines = self.lines(self.uid0, self.first), self.lines(self.gid0, self.first_gid)
         if not self.helper:
             for name, lines in (("uid_map", uid_lines), ("gid_map", gid_lines)):
-                Path(f"/proc/{pid}/{name}").write_text("\n".join(lines))
+                with open(f"/proc/{pid}/{name}", "w") as file:
+                    file.write("\n".join(lines))
             return
+        import subprocess  # by need, as all here: a keeper is copied for every operation, and is kept small
+
         for tool, lines in (("newuidmap", uid_lines), ("newgidmap", gid_lines)):
             words = [word for line in lines for word in line.split()]
             subprocess.run([tool, str(pid), *words], check=True, capture_output=True)
@@ -47,7 +45,8 @@ class IdMap:
 
 def _range(file: str, user: str) -> int:
     try:
-        lines = Path(file).read_text().splitlines()
+        with open(file) as given:
+            lines = given.read().splitlines()
     except OSError:
         lines = []
     for line in lines:
@@ -68,6 +67,9 @@ def id_map() -> IdMap:
     """
     if os.geteuid() == 0:
         return IdMap(ROOT_FIRST, ROOT_FIRST, ROOT_FIRST, ROOT_FIRST, helper=False)
+    import pwd
+    import shutil
+
     user = pwd.getpwuid(os.getuid()).pw_name
     if not shutil.which("newuidmap") or not shutil.which("newgidmap"):
         raise EngineError("newuidmap is missing: an ordinary user needs it to map ids; install the package uidmap")

@@ -7,10 +7,10 @@ import os
 import signal
 from pathlib import Path
 
+from containers.linux.syscalls import KINDS
 from containers.streams import Descriptor, readable
 from generators.errors import SandboxFault
 
-KINDS = ("user", "mnt", "pid", "net", "ipc", "uts")  # the order in which they travel and are entered
 _END_SECONDS = 30.0
 
 
@@ -47,6 +47,11 @@ class Entrance:
     def some(self, *kinds: str) -> dict[str, int]:
         """Those of these kinds that are not our own."""
         return {kind: self.namespaces[kind] for kind in kinds if kind in self.namespaces}
+
+    @property
+    def ended(self) -> bool:
+        """Whether the first process has ended."""
+        return bool(readable([Descriptor(self.process)], 0))
 
     def end(self) -> None:
         """Kill the first process; the kernel ends all others before it counts as gone.

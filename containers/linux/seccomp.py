@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 from typing import Any
 
@@ -57,6 +57,8 @@ _NAMESPACE_FLAGS = 0x7E020000  # every CLONE_NEW* flag
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
+_MACHINE = os.uname().machine
+
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NR, _ARCH, _ARG0, _ARG1 = 0, 4, 16, 24
@@ -71,7 +73,7 @@ def _returns(number: int) -> bytes:
     return _op(_RETURN, _ERRNO | number)
 
 
-def program(machine: str = platform.machine()) -> bytes:
+def program(machine: str = _MACHINE) -> bytes:
     """The filter as classic BPF for this machine.
 
     Raises:
@@ -118,7 +120,7 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
 
 
-_CODE = program() if platform.machine() in _ARCHITECTURES else b""
+_CODE = program() if _MACHINE in _ARCHITECTURES else b""
 _BUFFER = ctypes.create_string_buffer(_CODE, len(_CODE)) if _CODE else None
 
 

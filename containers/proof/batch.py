@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from containers.pool import MAX_SANDBOXES, Pool
+from containers.health import PATIENCE, UnwellError
+from containers.housekeeping import preflight
+from containers.pool import Pool, default_size
 from containers.proof.gates import StoppedError
 from containers.proof.prove import plan_name, prove
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
-from generators.evidence import Evidence
+from containers.turns import StoppedWaitingError
+from generators.errors import EngineError, SandboxFault, StorageError
+from generators.evidence import SUITE, Evidence, Gate
 from generators.task import Task
+
+_TRIES = 4  # of a task whose infrastructure fails
+_PAUSE = 1.0  # seconds
+_FULL = "No space left on device"
 
 
 @dataclass(frozen=True)
@@ -26,8 +35,8 @@ class Proven:
 
 
 def default_workers() -> int:
-    """Two sandboxes at once for each core, within the bound: many wait for a service or a deadline."""
-    return max(1, min(MAX_SANDBOXES, 2 * len(os.sched_getaffinity(0))))
+    """As many as a pool has places."""
+    return default_size()
 
 
 def tamper_plan(tasks: Sequence[Task]) -> set[str]:
@@ -40,6 +49,15 @@ def tamper_plan(tasks: Sequence[Task]) -> set[str]:
     return {task.digest for task in lowest.values()}
 
 
+@dataclass
+class _Entry:
+    """A task in the queue, and how often infrastructure failed it."""
+
+    task: Task
+    tamper: bool
+    failures: int = 0
+
+
 def prove_all(
     engine: Engine,
     tasks: Sequence[Task],
@@ -47,47 +65,122 @@ def prove_all(
     workers: int | None = None,
     stop: Callable[[], bool] = lambda: False,
     attacked: set[str] | None = None,
+    patience: float = PATIENCE,
 ) -> Iterator[Proven]:
     """Evidence for every task, in the order in which it becomes ready. Invalid evidence is yielded but not kept.
 
-    `attacked` holds the digests of the tasks that meet the attacks, where the tasks are only a part of a set.
+    A task whose infrastructure failed goes back to the end of the queue, a few times, before it is called invalid; while the
+    engine is not well, tasks wait for it for `patience` seconds. `attacked` holds the digests of the tasks that meet the
+    attacks, where the tasks are only a part of a set.
+
+    Raises:
+        StorageError: there is no room to begin.
+        EngineError: this machine cannot do it, however often it is tried.
     """
     if attacked is None:
         attacked = tamper_plan(tasks)
-    todo: list[Task] = []
+    todo: list[_Entry] = []
     for task in tasks:
-        known = store.load(task.digest, plan_name(task.digest in attacked)) if store else None
+        entry = _Entry(task, task.digest in attacked)
+        known = store.load(task.digest, plan_name(entry.tamper)) if store else None
         if known is None:
-            todo.append(task)
+            todo.append(entry)
         else:
             yield Proven(task, known.model_copy(update={"task_id": task.id}), cached=True)
+    if not todo:
+        return
+    preflight(engine)
+    todo.sort(key=lambda entry: not entry.tamper)  # the long ones first, so that no worker waits for one at the end
+    yield from _prove(engine, deque(todo), store, workers or default_workers(), stop, patience)
 
-    def work(task: Task) -> Proven | None:
-        tamper = task.digest in attacked
-        try:
-            evidence = prove(pool, task, tamper=tamper, stop=stop)
-        except StoppedError:
-            return None
-        if store:
-            store.save(evidence, plan_name(tamper))
-        return Proven(task, evidence, cached=False)
 
-    todo.sort(
-        key=lambda task: task.digest not in attacked
-    )  # the long ones first, so that no worker waits for one at the end
-    count = workers or default_workers()
-    pool = Pool(engine, count)
-    queue = iter(todo)
-    with ThreadPoolExecutor(count, thread_name_prefix="prove") as threads:
-        running: set[Future[Proven | None]] = set()
+def _prove(
+    engine: Engine,
+    queue: deque[_Entry],
+    store: ProofStore | None,
+    count: int,
+    stop: Callable[[], bool],
+    patience: float,
+) -> Iterator[Proven]:
+    with (
+        ThreadPoolExecutor(count, thread_name_prefix="prove") as threads,
+        Pool(engine, count, stop=stop, health_patience=patience) as pool,  # closed first: that ends what waits
+    ):
+        running: dict[Future[Evidence | None], _Entry] = {}
         try:
             while True:
-                while len(running) < 2 * count and not stop() and (task := next(queue, None)):
-                    running.add(threads.submit(work, task))
+                while len(running) < 2 * count and not stop() and queue:
+                    entry = queue.popleft()
+                    running[threads.submit(_tried, pool, entry, store, stop)] = entry
                 if not running:
                     return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from (proven for future in done if (proven := future.result()) is not None)
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    entry, evidence = running.pop(future), future.result()
+                    if evidence is None:
+                        continue
+                    if not evidence.valid and entry.failures < _TRIES:
+                        queue.append(entry)
+                    else:
+                        yield Proven(entry.task, evidence, cached=False)
         finally:
             for future in running:
                 future.cancel()
+
+
+def _tried(pool: Pool, entry: _Entry, store: ProofStore | None, stop: Callable[[], bool]) -> Evidence | None:
+    """Evidence from one try, kept if it is valid; None where the run is being stopped."""
+    try:
+        _pause(entry, stop)
+        evidence = _evidence(pool, entry, stop)
+        if store:
+            store.save(evidence, plan_name(entry.tamper))
+    except (StoppedError, StoppedWaitingError):
+        return None
+    except UnwellError as fault:  # it was waited for long enough
+        entry.failures = _TRIES
+        evidence = _invalid(pool.engine, entry.task, str(fault))
+    except (SandboxFault, StorageError, EngineError, OSError) as fault:
+        if isinstance(fault, EngineError) and entry.failures == _TRIES - 1:
+            raise
+        evidence = _invalid(pool.engine, entry.task, str(fault))
+    if not evidence.valid:
+        entry.failures += 1
+        pool.health.suspect()
+    return evidence
+
+
+def _pause(entry: _Entry, stop: Callable[[], bool]) -> None:
+    """What failed needs a moment, each time a longer one: 2, 4, 8 seconds."""
+    until = time.monotonic() + (_PAUSE * 2**entry.failures if entry.failures else 0)
+    while time.monotonic() < until:
+        if stop():
+            raise StoppedError
+        time.sleep(0.1)
+
+
+def _evidence(pool: Pool, entry: _Entry, stop: Callable[[], bool]) -> Evidence:
+    """Take a task through the gates. A failure is not believed where the engine was not well meanwhile."""
+    pool.prepare(stop)
+    began = time.monotonic()
+    evidence = prove(pool, entry.task, tamper=entry.tamper, stop=stop)
+    if failure := evidence.failure:
+        doubt = pool.health.doubt(began)
+        if failure.gate is Gate.BUILD and _FULL in failure.detail:  # there is room again: what failed was removed
+            doubt = doubt or "the disk was full"
+        if doubt:
+            raise SandboxFault(f"{failure.gate} failed, and meanwhile {doubt}")
+    return evidence
+
+
+def _invalid(engine: Engine, task: Task, fault: str) -> Evidence:
+    return Evidence(
+        task_id=task.id,
+        task_digest=task.digest,
+        suite=SUITE,
+        engine=engine.name,
+        base_digest="",
+        image_digest="",
+        verdicts=(),
+        valid=False,
+        fault=fault,
+    )

@@ -13,12 +13,22 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
+import containers
 from containers.linux.identity import IdMap
 from containers.streams import readable
 from generators.errors import EngineError, SandboxFault
 
 _READY_SECONDS = 60.0
 _MESSAGE = 1 << 20
+# Without the site module, which doubles the interpreter's memory.
+_START = """
+import json, sys
+sys.path[:] = sys.argv[4:]
+import containers
+from containers.linux.identity import IdMap
+from containers.warden.server import main
+main(int(sys.argv[1]), sys.argv[2], IdMap(*json.loads(sys.argv[3])))
+"""
 
 
 class Reply:
@@ -114,6 +124,12 @@ class Channel:
         self._control.close()
 
 
+def _search_path() -> list[str]:
+    """Where we find modules, this project's own first (an editable install is found by a hook, not by a path)."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(containers.__file__)))
+    return list(dict.fromkeys([root, *(os.path.abspath(path) for path in sys.path)]))
+
+
 class Warden(Channel):
     """A warden process and the socket to it. Safe for several threads.
 
@@ -134,11 +150,13 @@ class Warden(Channel):
                 sys.executable,
                 "-s",
                 "-P",
-                "-m",
-                "containers.warden.server",
+                "-S",
+                "-c",
+                _START,
                 str(other.fileno()),
                 role,
-                json.dumps(vars(ids)),
+                json.dumps(ids),
+                *_search_path(),
             ],
             pass_fds=[other.fileno()],
             env=env,
@@ -148,11 +166,15 @@ class Warden(Channel):
         other.close()
         own.settimeout(_READY_SECONDS)
         try:
-            if own.recv(16) != b"ready":
-                raise EngineError("the warden did not start; run `termforge doctor`")
+            ready = own.recv(16) == b"ready"
         except TimeoutError:
             self.close()
             raise EngineError(f"the warden was not ready within {_READY_SECONDS:g} s") from None
+        except OSError:
+            ready = False
+        if not ready:
+            self.close()
+            raise EngineError("the warden did not start; run `termforge doctor`")
 
     def close(self) -> None:
         """End the warden and, with it, every sandbox it made."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from containers.linux import seccomp, syscalls
-from containers.linux.namespaces import KINDS
+from containers.linux.syscalls import KINDS
 
 _FLAGS = {
     "user": syscalls.CLONE_NEWUSER,

@@ -1,6 +1,6 @@
 """The warden's loop: receive a request and its descriptors, and let a forked child serve it.
 
-Run as `python -m containers.warden.server CONTROL_FD ROLE ID_MAP`. A request is one message: the descriptors of a memory file
+Nothing is imported in a child: it may be inside a sandbox. A request is one message: the descriptors of a memory file
 with JSON and of a reply socket come first, then those the operation needs.
 
 After each request the next child is forked ahead (with its user and mount namespaces made and mapped, for operations that need them),
@@ -14,8 +14,6 @@ import json
 import os
 import signal
 import socket
-import sys
-import traceback
 from typing import Any, NoReturn
 
 from containers.linux import syscalls
@@ -89,8 +87,11 @@ def _serve_one(channel: socket.socket) -> None:
             _branch(request, reply, fds[2])
         operations.OPERATIONS[name.decode()](request, reply, fds[2:])
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__}: {error} ({where.name}:{where.lineno})"
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f" ({where.tb_frame.f_code.co_name}:{where.tb_lineno})" if where is not None else ""
+        text = f"{type(error).__name__}: {error}{place}"
         reply.send(json.dumps({"error": text}).encode())
 
 
@@ -107,9 +108,10 @@ def _branch(request: dict[str, Any], reply: socket.socket, control_fd: int) -> N
 def main(control_fd: int, role: str, ids: IdMap) -> None:
     """Get ready, say so, serve. Only a grader carries what tests may import: a fork's cost grows with memory."""
     if role == GRADER:
-        from containers.grading.modules import preload
+        from containers.grading import modules, runner
 
-        preload()
+        modules.preload()
+        assert runner
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the owner to handle
     gc.collect()
@@ -120,7 +122,3 @@ def main(control_fd: int, role: str, ids: IdMap) -> None:
     except BrokenPipeError:  # the owner is gone already
         return
     Server(control, ids).serve()
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], IdMap(**json.loads(sys.argv[3])))

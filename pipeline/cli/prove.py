@@ -20,6 +20,7 @@ from containers import layers
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.engines.registry import open_engine
 from containers.grading.score import Score, score
+from containers.housekeeping import GIB, trim
 from containers.proof.batch import Proven, prove_all
 from containers.proof.store import ProofStore
 from containers.sandbox import Feature, GradeRequest, Sandbox
@@ -185,9 +186,18 @@ def _forward(terminal: int, ended: int) -> None:
 @click.command()
 @click.option("--layers", "drop_layers", is_flag=True, help="Also remove every cached image layer.")
 @click.option("--all", "everything", is_flag=True, help="Also remove base file systems and kept proofs.")
+@click.option("--images", "trimmed", is_flag=True, help="Only remove images of --engine, least recently used first.")
+@click.option("--keep-gib", type=click.FloatRange(min=0), default=0.0, help="With --images: as much may stay.")
+@engine_option
 @json_option
-def clean(drop_layers: bool, everything: bool, out: Out) -> None:
-    """Remove what killed runs left; with options, what can be made again."""
+def clean(drop_layers: bool, everything: bool, trimmed: bool, keep_gib: float, engine_name: str, out: Out) -> None:
+    """Remove what killed runs left; with options, what can be made again. Nothing in use is removed."""
+    if trimmed:
+        with open_engine(engine_name, say=out.say) as engine:
+            gone = trim(engine, int(keep_gib * GIB))
+        text = f"removed: {gone.images} images, {gone.bytes / GIB:.2f} GiB; {gone.left / GIB:.2f} GiB stay"
+        out.result(vars(gone), lambda console: console.print(text))
+        return
     with BubblewrapEngine(say=out.say) as engine:
         value: dict[str, Any] = {"left_over_groups": engine.reaped.groups, "left_over_folders": engine.reaped.folders}
         for name, wanted in (("layers", drop_layers or everything), ("rootfs", everything), ("proofs", everything)):

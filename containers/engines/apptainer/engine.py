@@ -24,6 +24,7 @@ from containers.grading.entered import Graders
 from containers.linux import cgroups, identity
 from containers.sandbox import BuiltImage, Capability, StartOptions
 from containers.state import State, default_state
+from containers.stock import FolderStock
 from containers.warden.client import Warden
 from generators.errors import EngineError, SandboxFault, UsageError
 from generators.task import Image, Limits
@@ -61,7 +62,8 @@ class ApptainerEngine(BubblewrapEngine):
         self.hierarchy = cgroups.detect()
         self._clock_lock = threading.Lock()
         self.graders = Graders(self.ids)
-        self.warden = Warden("keeper", self.ids)
+        self._keeper: Warden | None = None
+        self._keeper_lock = threading.Lock()
         self.slots = Slots(self.hierarchy, self.ids, self.state.owner)
         self._must_have_namespaces()
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
@@ -83,6 +85,10 @@ class ApptainerEngine(BubblewrapEngine):
         """A sandbox with the host's network whose writable layer stays on disk, in work/upper."""
         sandbox = ApptainerSandbox(self, built, layers.replace_memory(limits), StartOptions(hostname="build"))
         return sandbox.open(network=True, persistent=(work / "upper", work / "work"))
+
+    def stock(self) -> FolderStock:
+        """Images of packages and of tasks, and the bases below them."""
+        return self._stock((self.images, self.state.folder("rootfs")), self.images / "tmp")
 
     def _enclosure_line(self) -> Capability:
         """Make one for real: only that tells."""

@@ -7,7 +7,7 @@ Protected: the host's files, processes, network and kernel interfaces; other san
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Self
@@ -20,6 +20,7 @@ from containers.linux import cgroups, identity
 from containers.proof import leak
 from containers.sandbox import BuiltImage, Capability, Feature, Gap, StartOptions
 from containers.state import State, default_state
+from containers.stock import FolderStock
 from containers.warden.client import Warden
 from generators.bases import Base, preamble
 from generators.digest import sha256_hex
@@ -46,10 +47,21 @@ class BubblewrapEngine:
         self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
         self._clock_lock = threading.Lock()
         self.graders = Graders(self.ids)
-        self.warden = Warden("keeper", self.ids)
+        self._keeper: Warden | None = None
+        self._keeper_lock = threading.Lock()
         self.slots = Slots(self.hierarchy, self.ids, self.state.owner)
         self._must_have_namespaces()
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
+
+    @property
+    def warden(self) -> Warden:
+        """The keeper for work that is not a sandbox's: a new one where the last one was killed."""
+        with self._keeper_lock:
+            if self._keeper is None or self._keeper.process.poll() is not None:
+                if self._keeper is not None:
+                    self._keeper.close()
+                self._keeper = Warden("keeper", self.ids)
+            return self._keeper
 
     def _must_have_namespaces(self) -> None:
         """Try a user namespace for real: only that tells."""
@@ -104,10 +116,19 @@ class BubblewrapEngine:
         if any(next(Path(layer).rglob("objects"), None) for layer in built.own_layers):
             yield from layers.git_objects(self, built)
 
+    def stock(self) -> FolderStock:
+        """Layers and bases."""
+        state = self.state
+        return self._stock((state.folder("layers"), state.folder("rootfs")), state.folder("tmp"))
+
+    def _stock(self, roots: Sequence[Path], trash: Path) -> FolderStock:
+        return FolderStock(roots, trash, self.state.owner, lambda path: rootfs.remove_tree(path, self.warden, self.ids))
+
     def close(self) -> None:
         """End the wardens and every sandbox with them."""
         self.slots.close()
-        self.warden.close()
+        if self._keeper is not None:
+            self._keeper.close()
         self.graders.close()
 
     def gaps(self) -> tuple[Gap, ...]:

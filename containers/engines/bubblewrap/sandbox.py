@@ -252,6 +252,8 @@ class BubblewrapSandbox(BaseSandbox):
     def grade(self, request: GradeRequest) -> GradeResult:
         """End all processes, then run tests over the end state."""
         began = time.monotonic()
+        if self.slot.warden.process.poll() is not None:  # and what it made ended with it, at whatever point
+            return GradeResult((), "sandbox_lost")
         self.end_processes()
         place = Place(
             namespaces=self._some("user", "mnt", "uts"),

@@ -15,6 +15,7 @@ from containers.grading.entered import Seat
 from containers.linux import cgroups
 from containers.linux.identity import IdMap
 from containers.warden.client import Warden
+from generators.errors import SandboxFault
 from generators.task import Limits
 
 _KEEPER_MB, _KEEPER_PIDS = 48, 16  # what keeper, graders and bubblewrap take of a group's limits
@@ -63,9 +64,18 @@ class Slots:
         group = cgroups.make(
             self.hierarchy, name, limits.memory_mb + _KEEPER_MB, limits.pids + _KEEPER_PIDS, limits.cpus
         )
-        warden = Warden("keeper", self.ids)
-        if group:
-            group.add(warden.process.pid)
+        try:
+            warden = Warden("keeper", self.ids)
+            try:
+                if group:
+                    group.add(warden.process.pid)
+            except OSError as error:  # it was killed
+                warden.close()
+                raise SandboxFault(f"a keeper could not join its control group ({error.strerror})") from error
+        except BaseException:
+            if group:
+                group.remove()
+            raise
         slot = Slot(warden, group, Seat(group.procs_files()) if group else None, key)
         with self._lock:
             self._all.add(slot)

@@ -46,7 +46,7 @@ def _context_host() -> str:
         return ""
 
 
-def connect(flavour: Flavour, address: str | None = None) -> tuple[Any, str]:
+def connect(flavour: Flavour, address: str | None = None, timeout: float = TIMEOUT) -> tuple[Any, str]:
     """A client (the SDK is untyped) of a daemon that answers, and its address.
 
     Raises:
@@ -55,7 +55,7 @@ def connect(flavour: Flavour, address: str | None = None) -> tuple[Any, str]:
     tried: list[str] = []
     for url in [address] if address else candidates(flavour):
         try:
-            client: Any = docker.DockerClient(base_url=url, timeout=TIMEOUT, max_pool_size=64, tls=_tls(url))
+            client: Any = docker.DockerClient(base_url=url, timeout=timeout, max_pool_size=64, tls=_tls(url))
             client.ping()
         except (DockerException, requests.RequestException, ValueError) as error:
             tried.append(f"{url} ({_short(error)})")

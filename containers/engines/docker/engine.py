@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import platform
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Self
 
-from docker.errors import NotFound
+from docker.errors import APIError
 
-from containers import accounts
+from containers import accounts, health, reaper
 from containers.engines.docker import abilities, images, volume
 from containers.engines.docker.builder import buildkit
 from containers.engines.docker.client import LABEL, Flavour, connect, faults
 from containers.engines.docker.files import read
 from containers.engines.docker.sandbox import DockerSandbox
+from containers.engines.docker.stock import DaemonStock
 from containers.grading import bundle
 from containers.grading.entered import Graders
 from containers.grading.groups import GraderGroups
@@ -33,9 +35,10 @@ from containers.proof import leak
 from containers.sandbox import BuildFailure, BuiltImage, Capability, Gap, StartOptions
 from containers.state import State, default_state, owner_is_alive
 from generators.digest import sha256_hex
-from generators.errors import SandboxFault, TaskError
+from generators.errors import EngineError, SandboxFault, TaskError
 from generators.task import Image, Limits
 
+_numbers = itertools.count()  # of the process: an engine removes what is its own, not another's
 _CAPABILITIES = (
     "CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID NET_BIND_SERVICE SYS_CHROOT SETFCAP".split()  # noqa: SIM905
 )
@@ -53,7 +56,7 @@ class DockerEngine:
         enter: bool = True,
     ) -> None:
         self.name: str = flavour
-        self.flavour = flavour
+        self.flavour: Flavour = flavour
         self.state, self.say = state or default_state(), say
         self.state.prepare()
         self.client, self.address = connect(flavour, socket)
@@ -62,7 +65,7 @@ class DockerEngine:
         self.can_enter = enter and self.address.startswith("unix://")
         self.groups = GraderGroups(cgroups.detect(), self.state.owner)
         self.graders = Graders(IdMap(0, 0, 0, 0, helper=False))
-        self.owner = f"{platform.node()}:{self.state.owner}"
+        self.owner = f"{platform.node()}:{self.state.owner}-{next(_numbers)}"
         self.reaped: object = self.reap()
         self._volume: str | None = None
 
@@ -143,7 +146,11 @@ class DockerEngine:
 
     def start(self, built: BuiltImage, limits: Limits, options: StartOptions | None = None) -> DockerSandbox:
         """Start a container of a built image."""
-        return DockerSandbox(self, built, limits, options or StartOptions())
+        try:
+            return DockerSandbox(self, built, limits, options or StartOptions())
+        except SandboxFault:
+            self._volume = None  # it may be the grader's volume that is gone: looked at anew by the next
+            raise
 
     def clock(self, options: StartOptions) -> dict[str, str]:
         """Variables that shift the wall clock of a sandbox's programs."""
@@ -199,6 +206,22 @@ class DockerEngine:
             self._volume = volume.ensure(self)
         return self._volume
 
+    # --- looking after it ---------------------------------------------------------------------------------------------
+
+    def pulse(self) -> str:
+        """Ask the daemon whether it lives; who answered."""
+        if self.address.startswith("unix://"):
+            return health.ping(self.address.removeprefix("unix://"))
+        try:
+            connect(self.flavour, self.address, health.PULSE_SECONDS)[0].close()
+        except EngineError as error:
+            raise SandboxFault(str(error)) from error
+        return self.address
+
+    def stock(self) -> DaemonStock:
+        """The images that the daemon keeps for us."""
+        return DaemonStock(self.client, str(self.info.get("DockerRootDir", "")))
+
     # --- end ----------------------------------------------------------------------------------------------------------
 
     def reap(self) -> str:
@@ -208,6 +231,11 @@ class DockerEngine:
             host, _, owner = label.partition(":")
             return host == platform.node() and not owner_is_alive(owner)
 
+        reaper.reap_groups(self.groups.hierarchy)
+        # folders may belong to mapped ids: the embedded engine removes those
+        for path in self.state.folder("tmp").iterdir():
+            if path.is_file() and not owner_is_alive(path.name):
+                path.unlink(missing_ok=True)
         removed = self._sweep(gone)
         return f"{removed} containers" if removed else ""
 
@@ -217,7 +245,7 @@ class DockerEngine:
         with faults("removing left-overs"):
             for container in self.client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL}):
                 if wanted(str(container.labels.get(LABEL, ""))):
-                    with contextlib.suppress(NotFound):
+                    with contextlib.suppress(APIError):  # it is gone, or going
                         container.remove(force=True)
                         removed += 1
         return removed

@@ -173,6 +173,8 @@ class DockerSandbox(BaseSandbox):
     def grade(self, request: GradeRequest) -> GradeResult:
         """End all processes, then run tests over the end state: by entering it, or by starting it again as its own verifier."""
         began = time.monotonic()
+        if not self._ended and self._entrance is not None and self._entrance.ended:  # a daemon that stopped ended it
+            return GradeResult((), "sandbox_lost")
         self.end_processes()
         user = (self.built.uid, self.built.gid, self.built.groups)
         if self._entrance is None:
