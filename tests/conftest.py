@@ -30,3 +30,11 @@ def any_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     yield engine
     if request.param != "bubblewrap":
         engine.close()
+
+
+@pytest.fixture(scope="module", params=[name for name in NAMES if name != "bubblewrap"])
+def other_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Each engine but the embedded one, opened for a module: for slow tests."""
+    engine = open_engine(request.param)
+    yield engine
+    engine.close()

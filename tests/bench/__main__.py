@@ -135,7 +135,7 @@ def gates(tasks: list[Task]) -> dict[str, Any]:
         "attacked_tasks": len(attacked),
         "workers": workers,
         "wall_seconds": round(wall, 1),
-        "tasks_per_core_minute": round(len(proofs) / (wall * workers / 60), 1),
+        "tasks_per_core_minute": round(len(proofs) / (wall * len(os.sched_getaffinity(0)) / 60), 1),
         "driver_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "share_of_time": {
             gate: round(seconds / total, 3) for gate, seconds in sorted(spent.items(), key=lambda item: -item[1])

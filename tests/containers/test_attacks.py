@@ -11,7 +11,7 @@ import pytest
 
 from containers.attacks.attack import Attack, targets
 from containers.attacks.library import ATTACKS, ENGINE_ATTACKS, TASK_ATTACKS, named
-from containers.attacks.table import LIMITS, Range
+from containers.attacks.table import LIMITS, Range, attack_table
 from containers.attacks.tasks import USERS, small_task
 from containers.attacks.witness import Witness
 from containers.grading import runner
@@ -31,6 +31,12 @@ def test_an_attack_gains_nothing_and_harms_nobody(attack: Attack, place: Range) 
         assert row.held, row
     solved = place.solve("sum", USERS[0])
     assert solved.binary == 1, solved
+
+
+@pytest.mark.slow
+def test_attacks_gain_nothing_in_other_engines_either(other_engine: Engine) -> None:
+    """Those on the engine; bait for tests is met there by whole tasks (test_same_everywhere.py)."""
+    assert [row for row in attack_table(other_engine, ENGINE_ATTACKS) if not row.held] == []
 
 
 @pytest.mark.parametrize("user", USERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from generators.evidence import Evidence
 from generators.procedural import find_family, write_task
 from generators.recipe import load_recipe, plan
 from generators.task import Task
-from tests.engines import NAMES, open_engine
 
 RECIPE = Path(__file__).resolve().parents[2] / "datasets" / "recipes" / "main.yaml"
 TASKS = int(os.environ.get("TERMFORGE_TEST_SAME", "24"))
@@ -33,13 +31,6 @@ def sample() -> tuple[Task, ...]:
     chosen = families[:: max(1, len(families) // TASKS)][:TASKS]
     first = [next(order for order in orders if order.family == family) for family in chosen]
     return tuple(write_task(find_family(order.family), 331, order.serial, order.difficulty) for order in first)
-
-
-@pytest.fixture(scope="module", params=[name for name in NAMES if name != "bubblewrap"])
-def other(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    engine = open_engine(request.param)
-    yield engine
-    engine.close()
 
 
 def evidence(engine: Engine) -> dict[str, Evidence]:
@@ -67,7 +58,7 @@ def said(found: Evidence) -> list[tuple[object, ...]]:
     ] + [("fault", found.fault)]
 
 
-def test_the_evidence_is_the_same(other: Engine, expected: dict[str, Evidence]) -> None:
+def test_the_evidence_is_the_same(other_engine: Engine, expected: dict[str, Evidence]) -> None:
     assert all(found.proven for found in expected.values()), [said(found) for found in expected.values()]
-    found = evidence(other)
+    found = evidence(other_engine)
     assert {task: said(found[task]) for task in found} == {task: said(expected[task]) for task in expected}
