@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 export DAGSTER_HOME := $(CURDIR)
 
-.PHONY: help setup dataset test test-all lint bench dev clean
+.PHONY: help setup dataset test test-long test-all lint bench dev clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,9 @@ dataset: setup ## make, prove and publish the 331 tasks under datasets/main
 test: setup lint ## linters, types, import rules and the fast tests, real sandboxes included
 	@echo "==> tests"
 	@$(BIN)/pytest -m "not slow"
+
+test-long: setup ## chaos, faults and attacks, and 24 tasks in every engine; `eval "$$(.ci/engines)"` first (about half an hour)
+	@$(BIN)/pytest -m "long or slow"
 
 test-all: setup lint ## every test
 	@$(BIN)/pytest

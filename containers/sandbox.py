@@ -229,6 +229,7 @@ class Feature(StrEnum):
     CLOCK_SHIFT = "clock_shift"  # StartOptions.clock_offset
     OTHER_USERS = "other_users"  # more than one user id inside
     TERMINAL = "terminal"  # run(tty=True)
+    BUILD_END = "build_end"  # a step of a build that ran out of time is ended too, not only given up
 
 
 @dataclass(frozen=True)

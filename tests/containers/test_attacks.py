@@ -34,6 +34,7 @@ def test_an_attack_gains_nothing_and_harms_nobody(attack: Attack, place: Range) 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_attacks_gain_nothing_in_other_engines_either(other_engine: Engine) -> None:
     """Those on the engine; bait for tests is met there by whole tasks (test_same_everywhere.py)."""
     assert [row for row in attack_table(other_engine, ENGINE_ATTACKS) if not row.held] == []

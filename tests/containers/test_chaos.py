@@ -27,7 +27,7 @@ from generators.task import Task
 from tests.containers.daemon import PrivateDocker, private_docker
 from tests.toys import SOLUTION, toy
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 SECONDS = float(os.environ.get("TERMFORGE_CHAOS_SECONDS", "60"))
 SEED = int(os.environ.get("TERMFORGE_CHAOS_SEED", "1"))

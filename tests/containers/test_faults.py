@@ -29,7 +29,12 @@ from generators.task import Limits, Task
 from tests.containers.daemon import PrivateDocker, private_docker
 from tests.toys import SOLUTION, TESTS, toy
 
-slow = pytest.mark.slow
+
+def slow(test: Callable[..., None]) -> Callable[..., None]:
+    """Slow and long."""
+    return pytest.mark.slow(pytest.mark.long(test))
+
+
 GROUPS = cgroups.detect().folders
 OTHERS = ("/termforge-small-", "/termforge-daemon-")  # mounts of tests that may run beside
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from containers.engines.docker.client import Flavour
 from containers.sandbox import Capability, Feature, Gap
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ _REMEDIES = {
     Feature.CPU_LIMIT: "enable the cpu controller",
     Feature.DISK_LIMIT: "keep the daemon's data on xfs with pquota (overlay2) or on btrfs",
     Feature.TERMINAL: "use the embedded engine for `solve --shell`",
+    Feature.BUILD_END: "nothing, but steps that end; the task is dropped all the same",
 }
 
 
-def gaps(info: Mapping[str, Any]) -> tuple[Gap, ...]:
+def gaps(info: Mapping[str, Any], flavour: Flavour) -> tuple[Gap, ...]:
     """From what a daemon says of itself."""
     found: list[Gap] = []
     options: list[str] = info.get("SecurityOptions") or []
@@ -38,6 +40,8 @@ def gaps(info: Mapping[str, Any]) -> tuple[Gap, ...]:
             found.append(Gap(feature, f"the daemon reports {key} as not supported"))
     found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {info.get('Driver', '?')} has no quota here"))
     found.append(Gap(Feature.TERMINAL, "programs get no terminal through the daemon"))
+    if flavour == "podman":
+        found.append(Gap(Feature.BUILD_END, "Podman lets the step of an abandoned build run on to its end"))
     return tuple(found)
 
 
@@ -52,5 +56,8 @@ def lines(engine: DockerEngine) -> list[Capability]:
         Capability(engine.name, True, version),
         Capability("builder", True, builder, needed=False),
         Capability("grading", True, how),
-        *(Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False) for gap in gaps(info)),
+        *(
+            Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False)
+            for gap in gaps(info, engine.flavour)
+        ),
     ]

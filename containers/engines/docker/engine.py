@@ -77,7 +77,7 @@ class DockerEngine:
 
     def gaps(self) -> tuple[Gap, ...]:
         """What this daemon cannot do here."""
-        return abilities.gaps(self.info)
+        return abilities.gaps(self.info, self.flavour)
 
     # --- images -------------------------------------------------------------------------------------------------------
 
