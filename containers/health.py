@@ -125,7 +125,7 @@ class Health:
             self._watcher.join()
 
 
-class _Local(http.client.HTTPConnection):
+class LocalConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: str, seconds: float) -> None:
@@ -145,7 +145,7 @@ def ping(path: str, seconds: float = PULSE_SECONDS) -> str:
     Raises:
         SandboxFault: nobody does within `seconds`.
     """
-    connection = _Local(path, seconds)
+    connection = LocalConnection(path, seconds)
     try:
         connection.request("GET", "/_ping")
         status = connection.getresponse().status

@@ -9,12 +9,12 @@ from __future__ import annotations
 import http.client
 import os
 import shutil
-import socket
 from collections.abc import Iterable
 
 import pytest
 
 from containers.engines import registry
+from containers.health import LocalConnection
 from containers.sandbox import Engine, Feature
 from containers.state import default_state
 
@@ -23,22 +23,9 @@ GET = 'as root on Debian, `eval "$(.ci/engines)"` installs and starts it'
 _PING_SECONDS = 5.0
 
 
-class _LocalConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=_PING_SECONDS)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(_PING_SECONDS)
-        self.sock.connect(self.path)
-
-
 def flavour(address: str) -> str | None:
     """Which engine answers at `unix:///path`: docker, podman, or None."""
-    connection = _LocalConnection(address.removeprefix("unix://"))
+    connection = LocalConnection(address.removeprefix("unix://"), _PING_SECONDS)
     try:
         connection.request("GET", "/_ping")
         answer = connection.getresponse()

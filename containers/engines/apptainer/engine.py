@@ -9,23 +9,18 @@ import contextlib
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from containers import layers, probe, reaper
+from containers import layers, probe
 from containers.engines.apptainer import enclosure, images
 from containers.engines.apptainer.enclosure import Enclosure
 from containers.engines.apptainer.images import Form
 from containers.engines.apptainer.sandbox import ApptainerSandbox
 from containers.engines.bubblewrap.engine import BubblewrapEngine
-from containers.engines.bubblewrap.slots import Slots
-from containers.grading.entered import Graders
-from containers.linux import cgroups, identity
 from containers.sandbox import BuiltImage, Capability, StartOptions
-from containers.state import State, default_state
+from containers.state import State
 from containers.stock import FolderStock
-from containers.warden.client import Warden
 from generators.errors import EngineError, SandboxFault, UsageError
 from generators.task import Image, Limits
 
@@ -46,27 +41,13 @@ class ApptainerEngine(BubblewrapEngine):
         say: Callable[[str], None] = lambda _: None,
         form: Form | None = None,
     ) -> None:
-        self.state = state or default_state()
-        self.say = say
         self.form = form or _form()
         self.unserved: set[str] = set()  # names that no registry gave us
         enclosure.program()
-        self.state.prepare()
-        if blocked := self.state.blocked_by():
-            raise EngineError(
-                f"{blocked} cannot be passed by the sandbox's ids; set TERMFORGE_HOME to a place whose parents all have mode o+x"
-            )
+        self._prepare(state, say)
         self.images = images.prepare(self.state)
         self.unfinished = images.unfinished(self.state)
-        self.ids = identity.id_map()
-        self.hierarchy = cgroups.detect()
-        self._clock_lock = threading.Lock()
-        self.graders = Graders(self.ids)
-        self._keeper: Warden | None = None
-        self._keeper_lock = threading.Lock()
-        self.slots = Slots(self.hierarchy, self.ids, self.state.owner)
-        self._must_have_namespaces()
-        self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
+        self._open()
         images.reap(self)
 
     def probe(self) -> list[Capability]:

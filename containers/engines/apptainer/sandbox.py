@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Self
 
 from containers.engines.apptainer import enclosure
 from containers.engines.apptainer.enclosure import Enclosure
-from containers.engines.bubblewrap.sandbox import _CLOCK as CLOCK  # pyright: ignore[reportPrivateUsage]
-from containers.engines.bubblewrap.sandbox import BubblewrapSandbox
+from containers.engines.bubblewrap.sandbox import CLOCK, BubblewrapSandbox
+from containers.linux.namespaces import Entrance
 from containers.sandbox import BuiltImage, PutFile, StartOptions
-from containers.streams import Descriptor, readable
-from containers.warden.inside import KINDS
 from generators.errors import SandboxFault
 from generators.task import Limits
 
 if TYPE_CHECKING:
     from containers.engines.apptainer.engine import ApptainerEngine
 
-_END_SECONDS = 30.0
 _OWN_MB, _OWN_PIDS = 64, 18  # what Apptainer's own processes take of a group's limits
 _ISOLATED = ("--containall", "--cleanenv", "--no-home", "--no-umask", "--no-eval", "--no-mount", "bind-paths")
 _OVERLAY = 'mkdir -p "$1/upper" "$1/work" "$2" && mount -t overlay -o "$3" overlay "$2" && shift 3 && exec "$@"'
@@ -91,14 +88,12 @@ class ApptainerSandbox(BubblewrapSandbox):
     def _take_hold(self, held: Enclosure) -> None:
         """Descriptors of the instance's processes and namespaces."""
         monitor, first = held.instance()
-        self._monitor, self._init = os.pidfd_open(monitor), os.pidfd_open(first)
-        self._fds += [self._monitor, self._init]
-        for kind in KINDS:
-            if os.readlink(f"/proc/{first}/ns/{kind}") == os.readlink(f"/proc/self/ns/{kind}"):
-                continue  # a build shares the host's network
-            fd = os.open(f"/proc/{first}/ns/{kind}", os.O_RDONLY)
-            self._namespaces[kind] = fd
-            self._fds.append(fd)
+        self._monitor = os.pidfd_open(monitor)
+        self._fds.append(self._monitor)
+        self._entrance = Entrance.of(first)
+        if self._entrance is None:
+            raise SandboxFault("the instance ended as soon as it was started")
+        self._namespaces = self._entrance.namespaces
 
     def changed_paths(self) -> list[str]:
         """Paths that differ from the image, sorted; deleted ones too. fuse-overlayfs marks what is deleted by names."""
@@ -114,14 +109,11 @@ class ApptainerSandbox(BubblewrapSandbox):
     def end_processes(self) -> None:
         """Kill the instance's first process, and with it all others in there. Its monitor goes first: it would tidy up what
         grading still needs (`instance stop` takes a second, too)."""
-        if self._init < 0 or self._ended:
-            return
-        for process in (self._monitor, self._init):
+        if self._entrance is not None and not self._ended:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(process, signal.SIGKILL)
-        if not readable([Descriptor(self._init)], _END_SECONDS):
-            raise SandboxFault("the sandbox's processes would not end")
-        self._ended = True
+                signal.pidfd_send_signal(self._monitor, signal.SIGKILL)
+            self._entrance.end()
+            self._ended = True
 
     def close(self) -> None:
         """Destroy it: the enclosure and all in it, descriptors, then the control group."""
@@ -135,6 +127,7 @@ class ApptainerSandbox(BubblewrapSandbox):
             except SandboxFault:
                 ended = False
         for fd in self._fds:
-            with contextlib.suppress(OSError):
-                os.close(fd)
+            os.close(fd)
+        if self._entrance is not None:
+            self._entrance.close()
         self.engine.slots.give(self.slot, clean=ended)

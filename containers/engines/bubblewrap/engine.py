@@ -34,17 +34,24 @@ class BubblewrapEngine:
     name = "bubblewrap"
 
     def __init__(self, state: State | None = None, say: Callable[[str], None] = lambda _: None) -> None:
-        self.state = state or default_state()
-        self.say = say
+        self._prepare(state, say)
+        self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
+        self._open()
+
+    def _prepare(self, state: State | None, say: Callable[[str], None]) -> None:
+        """Find the state folder, and make sure that sandbox ids can pass to it."""
+        self.state, self.say = state or default_state(), say
         self.state.prepare()
         if blocked := self.state.blocked_by():
             raise EngineError(
                 f"{blocked} cannot be passed by the sandbox's ids, so nothing below it can be used; set TERMFORGE_HOME to a "
                 f"place whose parents all have mode o+x"
             )
+
+    def _open(self) -> None:
+        """Start what sandboxes need, try it, and remove what a killed run left."""
         self.ids = identity.id_map()
         self.hierarchy = cgroups.detect()
-        self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
         self._clock_lock = threading.Lock()
         self.graders = Graders(self.ids)
         self._keeper: Warden | None = None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from containers.engines.bubblewrap.engine import BubblewrapEngine
 
 _INFO_FD = 200
-_CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
+CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
 _START_SECONDS = 30.0
 _BASIC = ("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--chdir", "/")
 
@@ -117,9 +117,14 @@ class BubblewrapSandbox(BaseSandbox):
             "argv": argv,
             "env": {"PATH": DEFAULT_PATH, **engine.bwrap_env},
         }
-        reply = self.slot.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
-        for fd in (keeper_read, keeper_out, info_write):
-            os.close(fd)
+        try:
+            reply = self.slot.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
+        except SandboxFault:
+            self.close()
+            raise
+        finally:
+            for fd in (keeper_read, keeper_out, info_write):
+                os.close(fd)
         try:
             if not persistent:
                 _, fds = reply.receive_with_fds(_START_SECONDS)
@@ -265,13 +270,13 @@ class BubblewrapSandbox(BaseSandbox):
         return self.engine.graders.grade(request, place, began)
 
     def _clock_bind(self) -> list[str]:
-        return ["--ro-bind", str(self._clock), _CLOCK] if self._clock else []
+        return ["--ro-bind", str(self._clock), CLOCK] if self._clock else []
 
     def environment(self) -> dict[str, str]:
         """What every program gets: the image's settings, and those of this sandbox."""
         env = super().environment()
         if self._clock:
-            env |= {"LD_PRELOAD": _CLOCK, "TERMFORGE_CLOCK_OFFSET": str(self.options.clock_offset)}
+            env |= {"LD_PRELOAD": CLOCK, "TERMFORGE_CLOCK_OFFSET": str(self.options.clock_offset)}
         return env
 
     def _some(self, *kinds: str) -> dict[str, int]:
