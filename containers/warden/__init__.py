@@ -5,3 +5,5 @@ and the standard library) and nothing is ever imported from a sandbox. It knows 
 the descriptors of each sandbox. When its owner goes, it goes; when it goes, every sandbox it made is killed by the kernel
 (parent-death signal).
 """
+
+PLAIN, MAPPED = b"p", b"m"  # kinds of waiting children: as the warden is, or in new user and mount namespaces

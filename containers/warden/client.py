@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -16,6 +17,8 @@ from typing import Any, Literal, cast
 import containers
 from containers.linux.identity import IdMap
 from containers.streams import readable
+from containers.warden import MAPPED, PLAIN
+from containers.warden.operations import IN_NEW_NAMESPACE
 from generators.errors import EngineError, SandboxFault
 
 _READY_SECONDS = 60.0
@@ -56,7 +59,7 @@ class Reply:
         while True:
             if not self.wait(deadline - time.monotonic()):
                 raise SandboxFault(f"the warden did not answer within {timeout:g} s")
-            piece, got, _, _ = socket.recv_fds(self.channel, _MESSAGE, 4)
+            piece, got, _, _ = socket.recv_fds(self.channel, _MESSAGE, 4, socket.MSG_CMSG_CLOEXEC)
             fds += got
             if not piece:
                 raise SandboxFault("the warden ended before it answered")
@@ -80,10 +83,13 @@ class Reply:
 
 
 class Channel:
-    """A socket to a warden. Safe for several threads."""
+    """A socket to a warden, and those to its children that wait for work. Safe for several threads."""
 
     def __init__(self, control: socket.socket) -> None:
+        control.settimeout(_READY_SECONDS)
         self._control = control
+        self._asked: set[bytes] = set()
+        self._waiting: dict[bytes, socket.socket] = {}
         self._lock = threading.Lock()
 
     def call(self, operation: str, request: Mapping[str, Any], fds: Sequence[int] = ()) -> Reply:
@@ -92,18 +98,35 @@ class Channel:
         Raises:
             SandboxFault: the warden is gone.
         """
-        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         payload = memory_file(json.dumps(request).encode())
         try:
-            with self._lock:
-                socket.send_fds(self._control, [operation.encode()], [payload, far.fileno(), *fds])
+            child = self._child(MAPPED if operation in IN_NEW_NAMESPACE else PLAIN)
+            try:
+                socket.send_fds(child, [operation.encode()], [payload, *fds])
+            except OSError:
+                child.close()
+                raise
         except OSError as error:
-            near.close()
-            raise SandboxFault(f"the warden is gone ({error.strerror})") from error
+            raise SandboxFault(f"the warden is gone ({error.strerror or error})") from error
         finally:
             os.close(payload)
-            far.close()
-        return Reply(near)
+        return Reply(child)
+
+    def _child(self, kind: bytes) -> socket.socket:
+        """The socket to a child that waits; the next one of this kind is asked for already."""
+        with self._lock:
+            if kind not in self._asked:
+                self._control.send(kind)
+                self._asked.add(kind)
+            while kind not in self._waiting:
+                came, fds, _, _ = socket.recv_fds(self._control, 1, 1, socket.MSG_CMSG_CLOEXEC)
+                if not came:
+                    raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+                self._waiting[came] = socket.socket(fileno=fds[0])
+            child = self._waiting.pop(kind)
+            with contextlib.suppress(OSError):  # the next call meets it
+                self._control.send(kind)
+            return child
 
     def branch(self, procs: Sequence[str]) -> Channel:
         """Another warden like this one: a copy that has joined a control group, once for all that it will fork. It ends when
@@ -120,8 +143,12 @@ class Channel:
         return Channel(own)
 
     def close(self) -> None:
-        """Let it end."""
-        self._control.close()
+        """Let it end, and what waits for work with it."""
+        with self._lock:
+            self._control.close()
+            for child in self._waiting.values():
+                child.close()
+            self._waiting.clear()
 
 
 def _search_path() -> list[str]:
@@ -164,7 +191,6 @@ class Warden(Channel):
             start_new_session=True,
         )
         other.close()
-        own.settimeout(_READY_SECONDS)
         try:
             ready = own.recv(16) == b"ready"
         except TimeoutError:

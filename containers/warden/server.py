@@ -1,14 +1,14 @@
-"""The warden's loop: receive a request and its descriptors, and let a forked child serve it.
+"""The warden's loop: fork children that wait for a request each, and hand the sockets to them to the owner.
 
-Nothing is imported in a child: it may be inside a sandbox. A request is one message: the descriptors of a memory file
-with JSON and of a reply socket come first, then those the operation needs.
-
-After each request the next child is forked ahead (with its user and mount namespaces made and mapped, for operations that need them),
-so that a request finds one waiting: a fork takes about as long as the work it is for.
+The owner asks for a child of a kind before it needs one (with its user and mount namespaces made and mapped, or as it is), so
+that a request finds one waiting: a fork takes about as long as the work it is for. Nothing is imported in a child: it may be
+inside a sandbox. A request is one message on the child's socket: the operation, with the descriptors of a memory file with JSON
+and of what the operation needs. Answers come back on the same socket.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -18,74 +18,77 @@ from typing import Any, NoReturn
 
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
-from containers.warden import inside, operations
+from containers.warden import MAPPED, inside, operations
 
 GRADER, KEEPER = "grader", "keeper"
 
 
 class Server:
-    """One warden: its control socket, the id map of the namespaces it makes, and the children that wait."""
+    """One warden: its control socket and the id map of the namespaces it makes."""
 
     def __init__(self, control: socket.socket, ids: IdMap) -> None:
         self.control, self.ids = control, ids
-        self.waiting: dict[bool, socket.socket] = {}  # by whether the child is in a mapped user namespace
 
     def serve(self) -> None:
-        """Serve requests until the owner goes; the waiting children then see their sockets close."""
-        while True:
-            name, fds, _, _ = socket.recv_fds(self.control, 64, 32)
-            if not name:
-                return
-            mapped = name.decode() in operations.IN_NEW_NAMESPACE
-            try:
-                with self.waiting.pop(mapped, None) or self.child(mapped) as channel:
-                    socket.send_fds(channel, [name], fds)
-            except OSError:  # the child is gone; the owner sees its reply socket close
-                pass
-            finally:
-                for fd in fds:
-                    os.close(fd)
-            self.waiting[mapped] = self.child(mapped)
+        """Fork what is asked for until the owner goes; the waiting children then see their sockets close."""
+        with contextlib.suppress(ConnectionError):
+            while kind := self.control.recv(1):
+                with self.child(kind == MAPPED) as channel:
+                    socket.send_fds(self.control, [kind], [channel.fileno()])
 
     def child(self, mapped: bool) -> socket.socket:
         """Fork a child that waits for one request on the other end of this socket."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
             try:
+                syscalls.die_with_parent()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for other in (ours, self.control, *self.waiting.values()):
+                for other in (ours, self.control):
                     other.close()
                 if mapped:
                     syscalls.unshare(syscalls.CLONE_NEWUSER)
-                    theirs.send(b"unshared")
-                    if theirs.recv(8) != b"mapped":
+                    theirs.send(b"?")
+                    if not theirs.recv(1):
                         os._exit(0)
                     syscalls.unshare(syscalls.CLONE_NEWNS)  # what the host unmounts later is not held on to
                     syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
+                _rehearse()
                 _serve_one(theirs)
             finally:
                 os._exit(0)
         theirs.close()
-        if mapped and ours.recv(8):
+        if mapped and ours.recv(1):
             self.ids.write(pid)
-            ours.send(b"mapped")
+            ours.send(b"!")
         return ours
 
 
-def _serve_one(channel: socket.socket) -> None:
-    """In a child: wait for a request and serve it. What goes wrong is answered, never raised."""
-    name, fds, _, _ = socket.recv_fds(channel, 64, 32)
-    channel.close()
+def _rehearse() -> None:
+    """Serve a request for nothing: what a fork shares is copied page by page when it is first written to, so let that be now, and
+    not while somebody waits."""
+    near, far = socket.socketpair()
+    payload = os.memfd_create("rehearsal")
+    os.write(payload, b'{"kinds": [], "argv": ["a"], "env": {"A": "b"}}')
+    socket.send_fds(near, [b"rehearse"], [payload])
+    os.close(payload)
+    _serve_one(far)
+    near.recv(64)
+    near.close()
+    far.close()
+
+
+def _serve_one(reply: socket.socket) -> None:
+    """Wait for a request and serve it. What goes wrong is answered, never raised."""
+    name, fds, _, _ = socket.recv_fds(reply, 64, 32, socket.MSG_CMSG_CLOEXEC)
     if not name:
         return
-    reply = socket.socket(fileno=fds[1])
     try:
         request: dict[str, Any] = json.loads(os.pread(fds[0], os.fstat(fds[0]).st_size, 0))
         os.close(fds[0])
         if name == b"branch":
-            _branch(request, reply, fds[2])
-        operations.OPERATIONS[name.decode()](request, reply, fds[2:])
+            _branch(request, reply, fds[1])
+        operations.OPERATIONS[name.decode()](request, reply, fds[1:])
     except Exception as error:
         where = error.__traceback__
         while where is not None and where.tb_next is not None:

@@ -19,11 +19,12 @@ stdin=subprocess.DEVNULL)
 
 
 def settle(folder):
-    """Let everything look ten seconds older, so that a change made now is later than all products."""
+    """Let everything look ten seconds older, so that a change made now is later than all products. Files of the image may be of
+    1970, before which make knows no time."""
     for path in Path(folder).rglob("*"):
         if not path.is_symlink():
             info = path.stat()
-            os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns - 10**10))
+            os.utime(path, ns=(info.st_atime_ns, max(10**10, info.st_mtime_ns - 10**10)))
 
 
 def first_build():
