@@ -16,6 +16,7 @@ from generators.errors import TaskError
 from generators.task import ContextFile, Image
 
 _NOTED = {"ENTRYPOINT", "CMD"}
+_OFFLINE = re.compile(r"\A(?:#.*\n)*#[ \t]*termforge:[ \t]*offline[ \t]*$", re.MULTILINE)
 _VARIABLE = re.compile(r"\\\$|\$(\w+)|\$\{(\w+)(?::([-+])([^}]*))?\}")
 
 
@@ -27,6 +28,12 @@ class Instruction:
     text: str
     line: int
     exec_form: tuple[str, ...] = ()
+
+
+def offline(text: str) -> bool:
+    """Whether the comments at the top say `# termforge:offline`: only packages that are installed before anything else come from
+    a network, all other steps run without one. What a language model wrote is built like that."""
+    return _OFFLINE.search(text) is not None
 
 
 def _unsupported(instruction: Instruction, what: str) -> TaskError:

@@ -82,17 +82,24 @@ def build(engine: BubblewrapEngine, image: Image, limits: Limits) -> BuiltImage:
     except TaskError as error:
         raise BuildFailure("dockerfile_unsupported", str(error), "") from error
     progress = Progress("", (), "")
+    offline = dockerfile.offline(image.dockerfile)
     for step in steps:
         left = limits.build_seconds - (time.monotonic() - began)
         try:
-            progress = _step(engine, progress, step, image, limits, left)
+            progress = _step(engine, progress, step, image, limits, left, offline)
         except TaskError as error:
             raise BuildFailure("dockerfile_invalid", str(error), "") from error
     return progress.image(time.monotonic() - began)
 
 
 def _step(
-    engine: BubblewrapEngine, at: Progress, step: Instruction, image: Image, limits: Limits, seconds: float
+    engine: BubblewrapEngine,
+    at: Progress,
+    step: Instruction,
+    image: Image,
+    limits: Limits,
+    seconds: float,
+    offline: bool,
 ) -> Progress:
     variables = {**at.args, **at.env}
     match step.name:
@@ -118,7 +125,7 @@ def _step(
         case "COPY":
             return _copy(engine, at, step, image, variables, limits)
         case "RUN":
-            return _run(engine, at, step, variables, limits, seconds)
+            return _run(engine, at, step, variables, limits, seconds, offline)
         case _:
             return replace(at, notes=(*at.notes, f"{step.name} is noted, not run"))
 
@@ -135,25 +142,31 @@ def _copy(
 
 
 def _run(
-    engine: BubblewrapEngine, at: Progress, step: Instruction, variables: dict[str, str], limits: Limits, seconds: float
+    engine: BubblewrapEngine,
+    at: Progress,
+    step: Instruction,
+    variables: dict[str, str],
+    limits: Limits,
+    seconds: float,
+    offline: bool,
 ) -> Progress:
     argv = list(step.exec_form) or [*at.shell, step.text]
     env = {**at.args, **at.env}
-    key = digest_of([at.key, "RUN", argv, env, at.workdir, at.user])
-
     own = not PACKAGES_ONLY.fullmatch(step.text)
+    network = not offline or not (own or at.own_layers)
+    key = digest_of([at.key, "RUN", argv, env, at.workdir, at.user, *([] if network else ["offline"])])
 
     def work(box: BubblewrapSandbox) -> None:
         if not own:
             engine.say("Installing the packages of a shared image layer, once; up to a minute ...")
-        result = box.exec(argv, timeout=max(1.0, seconds), env={**_network_env(), **env})
+        result = box.exec(argv, timeout=max(1.0, seconds), env={**build_env(network), **env})
         if result.timed_out:
             raise BuildFailure("build_timeout", f"line {step.line}: RUN {step.text[:200]}", result.tail(_OUTPUT_TAIL))
         if result.exit_code:
             name = f"line {step.line}: RUN {step.text[:200]} ended with {result.exit_code}"
             raise BuildFailure("build_failed", name, result.tail(_OUTPUT_TAIL))
 
-    return _layer(engine, at, key, work, replace_memory(limits), own)
+    return _layer(engine, at, key, work, replace_memory(limits), own, network)
 
 
 def replace_memory(limits: Limits) -> Limits:
@@ -163,7 +176,8 @@ def replace_memory(limits: Limits) -> Limits:
     )
 
 
-def _network_env() -> dict[str, str]:
+def build_env(network: bool) -> dict[str, str]:
+    """What a build step finds in its environment: where there is a network, proxies and package indexes as this machine has them."""
     names = (
         "http_proxy",
         "https_proxy",
@@ -174,7 +188,8 @@ def _network_env() -> dict[str, str]:
         "PIP_INDEX_URL",
         "PIP_CERT",
     )
-    return {"DEBIAN_FRONTEND": "noninteractive"} | {name: os.environ[name] for name in names if name in os.environ}
+    found = {name: os.environ[name] for name in names if name in os.environ}
+    return {"DEBIAN_FRONTEND": "noninteractive"} | (found if network else {})
 
 
 def _user(engine: BubblewrapEngine, at: Progress, name: str, limits: Limits) -> Progress:
@@ -195,13 +210,21 @@ def _owner(engine: BubblewrapEngine, at: Progress, owner: str, limits: Limits) -
     return uid, gid
 
 
-def _layer(engine: BubblewrapEngine, at: Progress, key: str, work: Work, limits: Limits, own: bool = True) -> Progress:
+def _layer(
+    engine: BubblewrapEngine,
+    at: Progress,
+    key: str,
+    work: Work,
+    limits: Limits,
+    own: bool = True,
+    network: bool = False,
+) -> Progress:
     """The layer of a step: from the cache, or by doing its work in a sandbox over the layers below."""
     folder = engine.state.folder("layers") / key[:16]
     if not (folder / "done").exists():
         with storage("building an image layer"), _locked(engine.state.folder("layers") / f".lock-{key[:16]}"):
             if not (folder / "done").exists():
-                _fill(engine, at, folder, work, limits)
+                _fill(engine, at, folder, work, limits, network)
     empty = (folder / "done").read_text() == "empty"
     added = () if empty else (str(folder / "fs"),)
     return replace(at, key=key, layers=at.layers + added, own_layers=at.own_layers + (added if own else ()))
@@ -215,7 +238,7 @@ def _locked(path: Path) -> Generator[None]:
     path.unlink(missing_ok=True)
 
 
-def _fill(engine: BubblewrapEngine, at: Progress, folder: Path, work: Work, limits: Limits) -> None:
+def _fill(engine: BubblewrapEngine, at: Progress, folder: Path, work: Work, limits: Limits, network: bool) -> None:
     number = getattr(_counter, "value", 0) + 1
     _counter.value = number
     place = engine.state.folder("tmp") / f"{engine.state.owner}-layer-{threading.get_ident()}-{number}"
@@ -225,7 +248,7 @@ def _fill(engine: BubblewrapEngine, at: Progress, folder: Path, work: Work, limi
         if not engine.ids.helper:
             os.chown(path, engine.ids.uid0, engine.ids.gid0)
     try:
-        with engine.start_for_build(at.image(), limits, upper, scratch) as box:
+        with engine.start_for_build(at.image(), limits, upper, scratch, network) as box:
             work(box)
         rootfs.remove_tree(scratch, engine.warden, engine.ids)
         (place / "done").write_text("full" if any(upper.iterdir()) else "empty")

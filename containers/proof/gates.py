@@ -87,11 +87,16 @@ class Bench:
 
     def initial(self) -> Score:
         """Run the initial-state tests in a fresh sandbox."""
-        names = tuple(defined_tests(self.task.initial_tests))
-        with self.pool.lease(self.built, self.task.limits) as sandbox:
-            graded = sandbox.grade(GradeRequest(self.task.initial_tests, names, self.task.limits.grade_seconds))
-        passed = all(test.passed for test in graded.tests)
-        return Score(float(passed), int(passed), graded.valid, graded.reason, graded.tests)
+        return initial_state(self.pool, self.built, self.task.initial_tests, self.task.limits)
+
+
+def initial_state(pool: Pool, built: BuiltImage, source: str, limits: Limits) -> Score:
+    """Run initial-state tests in a fresh sandbox of an image."""
+    names = tuple(defined_tests(source))
+    with pool.lease(built, limits) as sandbox:
+        graded = sandbox.grade(GradeRequest(source, names, limits.grade_seconds))
+    passed = all(test.passed for test in graded.tests)
+    return Score(float(passed), int(passed), graded.valid, graded.reason, graded.tests)
 
 
 def timed(gate: Gate, check: Callable[[], Verdict | None]) -> Verdict:
@@ -125,7 +130,11 @@ def _must_be_valid(attempted: Score) -> None:
 
 def initial(bench: Bench) -> Verdict | None:
     """The image is in the state that the tests expect to begin from."""
-    result = bench.initial()
+    return judged_initial(bench.initial())
+
+
+def judged_initial(result: Score) -> Verdict | None:
+    """The verdict on a run of initial-state tests."""
     _must_be_valid(result)
     failed = result.failures()
     return fails(Gate.INITIAL, "initial_failed", f"{failed[0].name}: {failed[0].message}") if failed else None

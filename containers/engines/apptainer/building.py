@@ -17,7 +17,7 @@ from containers import probe, rootfs
 from containers.engines.apptainer import enclosure
 from containers.engines.apptainer.definition import CONTEXT_NAME, Plan
 from containers.engines.apptainer.enclosure import Enclosure
-from containers.layers import _network_env as network_env  # pyright: ignore[reportPrivateUsage]
+from containers.layers import build_env
 from containers.sandbox import BuildFailure, PutFile
 from generators.errors import EngineError
 from generators.task import ContextFile
@@ -40,6 +40,7 @@ def run_build(
     *,
     title: str,
     files: Iterable[ContextFile] = (),
+    network: bool = True,
 ) -> None:
     """`apptainer build` of a definition into work/target: a directory, or a file where that ends in .sif.
 
@@ -54,14 +55,17 @@ def run_build(
         _stage(engine, work / "context", staged)
     form = ["--mksquashfs-args=-comp lz4"] if target.endswith(".sif") else ["--sandbox"]
     with Enclosure(engine.state, engine.warden, engine.ids, "100%") as held:
-        entered = [*held.entering(), "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(work)]
+        alone = [] if network else ["unshare", "--net", "--"]
+        entered = [*held.entering(), *alone, "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(work)]
         argv = [*entered, *enclosure.command(engine.state, "build", *form, target, "definition")]
         late = threading.Timer(max(1.0, deadline - time.monotonic()), held.kill)
         late.start()
         try:
             # spython's Client.build neither returns what was said nor enters an enclosure; its runner does the rest
             run: Any = importlib.import_module("spython.utils").run_command
-            ended = run(argv, quiet=True, environ=enclosure.environment(engine.state, _build_environment(engine, work)))
+            ended = run(
+                argv, quiet=True, environ=enclosure.environment(engine.state, _build_environment(engine, work, network))
+            )
         finally:
             late.cancel()
     said = ended["message"]
@@ -75,14 +79,14 @@ def run_build(
         raise EngineError(f"apptainer could not build an image: {fatal.removeprefix('FATAL:').strip() or 'no message'}")
 
 
-def _build_environment(engine: ApptainerEngine, work: Path) -> Mapping[str, str]:
+def _build_environment(engine: ApptainerEngine, work: Path, network: bool) -> Mapping[str, str]:
     """Proxies and package indexes; where to write: memory, unless there is little of it or a place was named."""
     places = {name: os.environ[name] for name in ("APPTAINER_TMPDIR",) if name in os.environ}
     memory = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if not places and memory < _MEMORY_NEEDED:
         _own(engine, work / "scratch")
         places = {"APPTAINER_TMPDIR": str(work / "scratch")}
-    return {**network_env(), **places}
+    return {**build_env(network), **places}
 
 
 def brought(plan: Plan) -> tuple[list[PutFile], dict[str, str]]:
@@ -91,7 +95,9 @@ def brought(plan: Plan) -> tuple[list[PutFile], dict[str, str]]:
     It all lies below /dev/shm, in the build's own memory, so that nothing of it gets into an image.
     """
     put = [PutFile(f"{_CONTEXT}/{number}", file.data(), 0o600) for number, file in enumerate(plan.files)]
-    env = {**network_env(), CONTEXT_NAME: _CONTEXT}
+    env = {**build_env(not plan.offline), CONTEXT_NAME: _CONTEXT}
+    if plan.offline:
+        return put, env
     found = probe.network_binds()
     pip = [source for source, target in zip(found[1::3], found[2::3], strict=True) if "pip" in target]
     for variable, sources in (("PIP_CONFIG_FILE", pip), ("PIP_CERT", [env.get("PIP_CERT", "")])):

@@ -80,6 +80,7 @@ class Plan:
     user: str = "root"
     shell: tuple[str, ...] = ("/bin/sh", "-c")
     notes: tuple[str, ...] = ()
+    offline: bool = False  # steps after the shared ones run without a network
 
     @property
     def shared(self) -> tuple[Step, ...]:
@@ -117,7 +118,7 @@ def plan(image: Image) -> Plan:
         TaskError: it is not valid, or not supported.
     """
     steps = dockerfile.parse(image.dockerfile)
-    at = Plan("")
+    at = Plan("", offline=dockerfile.offline(image.dockerfile))
     for step in steps:
         at = _add(at, step, image)
     return at

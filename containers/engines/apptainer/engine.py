@@ -62,10 +62,10 @@ class ApptainerEngine(BubblewrapEngine):
         """Start a sandbox of a built image."""
         return ApptainerSandbox(self, built, limits, options or StartOptions()).open()
 
-    def start_for_steps(self, built: BuiltImage, limits: Limits, work: Path) -> ApptainerSandbox:
-        """A sandbox with the host's network whose writable layer stays on disk, in work/upper."""
+    def start_for_steps(self, built: BuiltImage, limits: Limits, work: Path, network: bool) -> ApptainerSandbox:
+        """A sandbox whose writable layer stays on disk, in work/upper; with the host's network where that is wanted."""
         sandbox = ApptainerSandbox(self, built, layers.replace_memory(limits), StartOptions(hostname="build"))
-        return sandbox.open(network=True, persistent=(work / "upper", work / "work"))
+        return sandbox.open(network=network, persistent=(work / "upper", work / "work"))
 
     def stock(self) -> FolderStock:
         """Images of packages and of tasks, and the bases below them."""

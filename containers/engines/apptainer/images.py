@@ -156,7 +156,8 @@ def _task(
     scripts = [step.script for step in plan.own]
     content = [[file.content, file.encoding] for file in plan.files]
     settings = [plan.env, plan.workdir, plan.user]
-    key = digest_of([_FORMAT, PROLOGUE, packages.parent.name, scripts, content, settings])
+    alone = ["offline"] if plan.offline else []
+    key = digest_of([_FORMAT, PROLOGUE, packages.parent.name, scripts, content, settings, *alone])
     folder = engine.images / f"task-{key[:16]}"
     start = BuiltImage(key, base.digest, (str(packages),), plan.env, plan.workdir, plan.user, notes=plan.notes)
     with storage("building an image"), locked(engine.images / f".lock-{key[:16]}"):
@@ -179,7 +180,7 @@ def _run_steps(
 ) -> tuple[str, Account]:
     """Run a task's own steps in work/upper; who its user is."""
     files, env = brought(plan)
-    with engine.start_for_steps(replace(start, workdir="/", env={}), limits, work) as box:
+    with engine.start_for_steps(replace(start, workdir="/", env={}), limits, work, not plan.offline) as box:
         box.put(files)
         for step in plan.own:
             script = ["/bin/sh", "-c", PROLOGUE + step.script]
@@ -211,7 +212,7 @@ def export(engine: ApptainerEngine, image: Image, folder: Path, form: Form = "si
     target = "image.sif" if form == "sif" else "image"
     with work_folder(engine) as work:
         deadline = time.monotonic() + Limits().build_seconds
-        run_build(engine, text, work, target, deadline, title="the image", files=plan.files)
+        run_build(engine, text, work, target, deadline, title="the image", files=plan.files, network=not plan.offline)
         (work / target).rename(folder / target)
     return folder / target
 

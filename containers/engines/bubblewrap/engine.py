@@ -111,10 +111,13 @@ class BubblewrapEngine:
         """Start a sandbox of a built image."""
         return BubblewrapSandbox(self, built, limits, options or StartOptions()).open()
 
-    def start_for_build(self, built: BuiltImage, limits: Limits, upper: Path, work: Path) -> BubblewrapSandbox:
-        """A sandbox with the host's network whose writable layer stays on disk."""
+    def start_for_build(
+        self, built: BuiltImage, limits: Limits, upper: Path, work: Path, network: bool
+    ) -> BubblewrapSandbox:
+        """A sandbox whose writable layer stays on disk; with the host's network where that is wanted."""
         sandbox = BubblewrapSandbox(self, built, limits, StartOptions(hostname="build"))
-        return sandbox.open(network=True, persistent=(upper, work), binds=probe.network_binds())
+        binds = probe.network_binds() if network else ()
+        return sandbox.open(network=network, persistent=(upper, work), binds=binds)
 
     def contents(self, built: BuiltImage) -> Iterator[tuple[str, bytes]]:
         """Names and contents of the files an image adds to the distribution's packages, in every layer."""

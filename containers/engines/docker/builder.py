@@ -35,9 +35,10 @@ class Recipe:
     tag: str
     text: str
     image: Image
+    network: bool = True
 
 
-def build(address: str, recipe: Recipe, seconds: float, program: str | None) -> None:
+def build(address: str, flavour: str, recipe: Recipe, seconds: float, program: str | None) -> None:
     """Build and tag, by a command line that drives BuildKit where there is one.
 
     Raises:
@@ -47,7 +48,7 @@ def build(address: str, recipe: Recipe, seconds: float, program: str | None) -> 
     if program:
         _with_buildkit(program, address, recipe, seconds)
     else:
-        _with_sdk(address, recipe, seconds)
+        _with_sdk(address, flavour, recipe, seconds)
 
 
 def _context(recipe: Recipe) -> bytes:
@@ -64,9 +65,15 @@ def _context(recipe: Recipe) -> bytes:
     return out.getvalue()
 
 
-def _arguments() -> dict[str, str]:
+def _arguments(recipe: Recipe) -> dict[str, str]:
+    if not recipe.network:
+        return {}
     names = [*_PROXIES, *(name.upper() for name in _PROXIES)]
     return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _network(recipe: Recipe) -> str:
+    return "host" if recipe.network else "none"
 
 
 def buildkit(flavour: str) -> str | None:
@@ -87,9 +94,20 @@ def _drives_buildkit(program: str) -> bool:
 
 
 def _with_buildkit(program: str, address: str, recipe: Recipe, seconds: float) -> None:
-    command = [program, "build", "--progress", "plain", "--network", "host", "--tag", recipe.tag, "--file", _FILE]
+    command = [
+        program,
+        "build",
+        "--progress",
+        "plain",
+        "--network",
+        _network(recipe),
+        "--tag",
+        recipe.tag,
+        "--file",
+        _FILE,
+    ]
     command += ["--label", f"{LABEL}=image"]
-    for name, value in _arguments().items():
+    for name, value in _arguments(recipe).items():
         command += ["--build-arg", f"{name}={value}"]
     env = {**os.environ, "DOCKER_BUILDKIT": "1", "DOCKER_HOST": address}
     env.pop("DOCKER_CONTEXT", None)
@@ -120,10 +138,23 @@ def _step_of(said: str) -> str:
     return str(steps[-1])[:300] if steps else "Dockerfile"
 
 
-def _with_sdk(address: str, recipe: Recipe, seconds: float) -> None:
+class _Alone(docker.APIClient):
+    """A client whose builds have no network in Podman, which reads what Docker calls a network mode as a number (buildah's
+    NetworkDisabled is 1) and takes the host's network where no namespace is asked for."""
+
+    def post(self, url: Any, data: Any = None, json: Any = None, **options: Any) -> Any:
+        """As requests has it."""
+        if url.endswith("/build"):
+            alone = {"networkmode": "1", "nsoptions": '[{"Name": "network", "Host": false, "Path": ""}]'}
+            options["params"] = {**options.get("params", {}), **alone}
+        return super().post(url, data=data, json=json, **options)
+
+
+def _with_sdk(address: str, flavour: str, recipe: Recipe, seconds: float) -> None:
     """By the daemon's builder API; a silent build ends by the connection's timeout, a talking one at its next word."""
     began, said = time.monotonic(), ""
-    api: Any = docker.APIClient(base_url=address, timeout=max(1, int(seconds)))
+    kind = _Alone if flavour == "podman" and not recipe.network else docker.APIClient
+    api: Any = kind(base_url=address, timeout=max(1, int(seconds)))
     try:
         for item in _messages(api, recipe, seconds):
             said += str(item.get("stream", ""))
@@ -151,7 +182,7 @@ def _messages(api: Any, recipe: Recipe, seconds: float) -> Iterator[dict[str, An
         forcerm=True,
         decode=True,
         timeout=max(1, int(seconds)),
-        network_mode="host",
+        network_mode=_network(recipe),
         labels={LABEL: "image"},
-        buildargs=_arguments(),
+        buildargs=_arguments(recipe),
     )

@@ -13,6 +13,7 @@ import itertools
 import json
 import platform
 import re
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Self
 
@@ -39,6 +40,7 @@ from generators.errors import EngineError, SandboxFault, TaskError
 from generators.task import Image, Limits
 
 _numbers = itertools.count()  # of the process: an engine removes what is its own, not another's
+_LIST_TRIES = 20
 _CAPABILITIES = (
     "CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID NET_BIND_SERVICE SYS_CHROOT SETFCAP".split()  # noqa: SIM905
 )
@@ -243,12 +245,23 @@ class DockerEngine:
         """Remove the containers whose label is wanted; how many."""
         removed = 0
         with faults("removing left-overs"):
-            for container in self.client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL}):
+            for container in self._labelled():
                 if wanted(str(container.labels.get(LABEL, ""))):
                     with contextlib.suppress(APIError):  # it is gone, or going
                         container.remove(force=True)
                         removed += 1
         return removed
+
+    def _labelled(self) -> list[Any]:
+        """All containers of ours, whoever made them. Podman fails where one of another process ends while it makes the list."""
+        for left in reversed(range(_LIST_TRIES)):
+            try:
+                return self.client.containers.list(all=True, ignore_removed=True, filters={"label": LABEL})
+            except APIError:
+                if not left:
+                    raise
+                time.sleep(0.1)
+        raise AssertionError("unreachable")
 
     def close(self) -> None:
         """Remove what sandboxes could not, end the graders and let go of the daemon."""

@@ -57,7 +57,7 @@ def ensure(engine: DockerEngine, image: Image, seconds: float) -> tuple[Any, int
     content = [[file.path, file.content, file.mode] for file in image.files]
     tag = f"termforge/task:{digest_of([_FORMAT, identity_of_bases, image.dockerfile, content])[:16]}"
     with engine.locked(tag):
-        made = _built(engine, Recipe(tag, text, image), deadline)
+        made = _built(engine, Recipe(tag, text, image, network=not dockerfile.offline(image.dockerfile)), deadline)
     return made, len(made.attrs["RootFS"]["Layers"]) - len(below.attrs["RootFS"]["Layers"]), str(first.id)
 
 
@@ -144,7 +144,7 @@ def _built(engine: DockerEngine, recipe: Recipe, deadline: float) -> Any:
     found = _find(engine, recipe.tag)
     if found is not None:
         return found
-    build(engine.address, recipe, max(1.0, deadline - time.monotonic()), engine.buildkit)
+    build(engine.address, engine.flavour, recipe, max(1.0, deadline - time.monotonic()), engine.buildkit)
     with faults("looking for an image just built"):
         return engine.client.images.get(recipe.tag)
 

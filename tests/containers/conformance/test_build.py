@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 
 import pytest
@@ -67,6 +68,19 @@ def test_exec_form_and_shell(any_engine: Engine) -> None:
     body = 'RUN ["touch", "/a b"]\nSHELL ["/bin/bash", "-c"]\nRUN [[ a == a* ]] && echo $0 > /shell\n'
     with any_engine.start(any_engine.build(image(body), LIMITS), LIMITS) as sandbox:
         assert said(sandbox, "ls -d '/a b'; cat /shell") == "/a b\n/bin/bash"
+
+
+def test_a_build_marked_offline_reaches_nobody(any_engine: Engine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        reach = f"python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' 2>/dev/null"
+        words: list[str] = []
+        for mark in ("", "# termforge:offline\n"):
+            body = f"RUN if {reach}; then echo reached; else echo alone; fi > /srv/word; : {len(words)}\n"
+            built = any_engine.build(Image(dockerfile=mark + dockerfile(body)), LIMITS)
+            with any_engine.start(built, LIMITS) as sandbox:
+                words.append(said(sandbox, "cat /srv/word"))
+    assert words == ["reached", "alone"]
 
 
 def test_a_failing_build_says_which_step_and_why(any_engine: Engine) -> None:
