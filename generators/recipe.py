@@ -3,6 +3,7 @@
     name: main
     seed: 331
     count: 331
+    writer: procedural            # or model: language models write; which ones is said when it is built
     families: all                 # or a list of names
     difficulty: {easy: 12, medium: 42, hard: 37, extremely_hard: 9}      # per cent
     splits: {train: 80, validation: 10, test: 10}                        # per cent
@@ -28,6 +29,7 @@ from generators.seeds import stream
 from generators.task import Difficulty, Record
 
 Percent = Annotated[float, Field(ge=0, le=100)]
+WRITTEN = "written"  # stands for the family of what language models write
 SPLITS = ("train", "validation", "test")
 DEFAULT_SPLITS = {"train": 80.0, "validation": 10.0, "test": 10.0}
 DEFAULT_MIX = {
@@ -44,6 +46,7 @@ class Recipe(Record):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
     seed: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
     count: Annotated[int, Field(strict=True, gt=0)]
+    writer: Literal["procedural", "model"] = "procedural"
     families: Literal["all"] | Annotated[tuple[str, ...], Field(min_length=1)] = "all"
     difficulty: dict[Difficulty, Percent] | None = None  # DEFAULT_MIX, as far as the families offer its levels
     splits: dict[str, Percent] = Field(default_factory=lambda: dict(DEFAULT_SPLITS))
@@ -62,14 +65,18 @@ class Recipe(Record):
                 raise ValueError(f"{label}: the shares sum to {total:g} per cent, not to 100")
         if unknown := sorted(set(self.splits) - set(SPLITS)):
             raise ValueError(f"splits: unknown split {unknown[0]!r}; there are {', '.join(SPLITS)}")
+        if self.writer == "model" and self.families != "all":
+            raise ValueError("families: a recipe for language models has none; they write for cells of the axes")
         return self
 
     def members(self) -> list[Family]:
-        """The families it asks for, by name.
+        """The families it asks for, by name; none where language models write.
 
         Raises:
             RecipeError: one is unknown.
         """
+        if self.writer == "model":
+            return []
         known = all_families()
         if self.families == "all":
             return list(known.values())
@@ -83,6 +90,8 @@ class Recipe(Record):
         Raises:
             RecipeError: a level was asked for that none of the families offers.
         """
+        if self.writer == "model":
+            return dict(self.difficulty or DEFAULT_MIX)
         offered = {level for family in self.members() for level in family.difficulties}
         wanted = self.difficulty
         if wanted is None:
@@ -95,7 +104,7 @@ class Recipe(Record):
 
 @dataclass(frozen=True)
 class Order:
-    """One task to write."""
+    """One task to write. For a language model, family and difficulty come with the cell of that serial."""
 
     family: str
     serial: int
@@ -162,6 +171,8 @@ def plan(recipe: Recipe) -> list[Order]:
     Raises:
         RecipeError: more tasks than the families can give.
     """
+    if recipe.writer == "model":
+        return [Order(WRITTEN, serial, Difficulty.MEDIUM) for serial in range(recipe.count)]
     members = recipe.members()
     limits = {family.name: min(family.capacity, recipe.per_family) for family in members}
     if recipe.count > sum(limits.values()):

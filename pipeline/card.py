@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ import polars as pl
 
 from generators.evidence import Gate
 from generators.recipe import SPLITS, Recipe
+from pipeline.costs import BY_AXIS, by_axis, total
 from pipeline.funnel import funnel, reasons
 
 Row = Mapping[str, Any]
@@ -39,6 +41,7 @@ def card(recipe: Recipe, rows: Sequence[Row], candidate: pl.DataFrame, digest: s
         "## The funnel\n",
         table(("stage", "tasks"), funnel(candidate)),
         _dropped(candidate),
+        _written(candidate),
         "## How it was proven\n",
         _evidence(rows),
         "## Distribution\n",
@@ -46,13 +49,33 @@ def card(recipe: Recipe, rows: Sequence[Row], candidate: pl.DataFrame, digest: s
         "## Lengths\n",
         _lengths(rows),
         "## Limits\n",
-        "The tasks are synthetic: families written by hand draw data, story and truth from a seed, so tasks of one family share "
-        "their idea (split by family with `termforge export --separate-families`). Difficulty is by design, not by measured "
+        f"The tasks are synthetic: {_ORIGIN[recipe.writer]} Difficulty is by design, not by measured "
         "pass rate. The image column's Dockerfiles use Debian 12 packages, whose versions move with Debian.\n",
         "## Licence\n",
         "Apache-2.0. No text or code of other data sets or benchmarks is in it.\n",
     ]
     return "\n".join(parts)
+
+
+_ORIGIN = {
+    "procedural": "families written by hand draw data, story and truth from a seed, so tasks of one family share their idea "
+    "(split by family with `termforge export --separate-families`).",
+    "model": "language models wrote them for sampled cells of the axes; what is published passed the same gates as tasks written "
+    "by hand, attacks included, each task by itself.",
+}
+
+
+def _written(candidate: pl.DataFrame) -> str:
+    """What language models took, where they wrote."""
+    whole = total(candidate)
+    if whole is None:
+        return ""
+    models = Counter(json.loads(text)["provenance"]["knobs"].get("model", "") for text in candidate["task"] if text)
+    names = ", ".join(sorted(name for name in models if name))
+    return (
+        f"## What writing took\n\nModels: {names}.\n\n{table(BY_AXIS[2:], [whole[2:]])}\n\n"
+        f"{table(BY_AXIS, by_axis(candidate))}\n"
+    )
 
 
 def _head(recipe: Recipe, rows: Sequence[Row], present: Sequence[str]) -> str:

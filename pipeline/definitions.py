@@ -27,7 +27,7 @@ from pipeline.batches import find_recipes
 from pipeline.checks import candidate_checks
 from pipeline.io import ParquetIOManager
 from pipeline.places import project_root
-from pipeline.resources import EngineResource, LogProgress, ReleaseRoot
+from pipeline.resources import EngineResource, LogProgress, ReleaseRoot, WriterResource
 
 BATCH = AssetSelection.assets("drafts", "environments", "proven")
 DATASET = AssetSelection.assets("candidate_dataset", "published_dataset")
@@ -49,6 +49,7 @@ def build_defs(
         "engine": EngineResource(),
         "progress": LogProgress(),
         "release_root": ReleaseRoot(),
+        "writer": WriterResource(),
         "io_manager": ParquetIOManager(),
     }
     return Definitions(

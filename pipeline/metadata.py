@@ -17,6 +17,7 @@ from generators.evidence import Evidence
 from generators.recipe import Recipe
 from generators.task import Difficulty
 from pipeline.card import table
+from pipeline.costs import BY_AXIS, by_axis, total
 from pipeline.funnel import attacked, funnel, reasons
 from pipeline.plots import counts_png, funnel_png
 from pipeline.release import Release
@@ -24,7 +25,7 @@ from pipeline.release import Release
 P = ParamSpec("P")
 T = TypeVar("T")
 Metadata = dict[str, MetadataValue]
-PREVIEW = ("task_id", "difficulty", "gate", "reason", "detail", "build_seconds", "seconds")
+PREVIEW = ("task_id", "difficulty", "gate", "reason", "detail", "rounds", "dollars", "build_seconds", "seconds")
 PREVIEW_ROWS = 12
 BAR = 20  # characters; with them the table stays below the 1,000 that the UI shows without a click
 
@@ -44,6 +45,7 @@ def described(
         "dagster/row_count": MetadataValue.int(frame.height),
         "seconds": MetadataValue.float(seconds),
         **_funnel(frame, assembled),
+        **_costs(frame),
         **(_shape(frame, recipe) if assembled else {}),
         "preview": _records(frame.select([name for name in PREVIEW if name in frame.columns]).head(PREVIEW_ROWS)),
     }
@@ -58,6 +60,7 @@ def released(release: Release, candidate: pl.DataFrame, seconds: float, recipe: 
         "folder": MetadataValue.path(str(release.folder)),
         "files": MetadataValue.md(table(("file", "rows"), release.files.items())),
         **_funnel(candidate, True),
+        **_costs(candidate),
         **_shape(candidate, recipe),
         "card": MetadataValue.md(release.card.read_text()),
     }
@@ -97,6 +100,17 @@ def _funnel(frame: pl.DataFrame, assembled: bool) -> Metadata:
         found["attacked"] = MetadataValue.int(sum(attacked(frame).values()))
         found["dropped"] = MetadataValue.int(frame.height - int(frame["proven"].sum()))
     return found
+
+
+def _costs(frame: pl.DataFrame) -> Metadata:
+    """Yield, rounds, tokens and money by axis, of what language models wrote."""
+    whole = total(frame)
+    if whole is None:
+        return {}
+    return {
+        "written_by_models": MetadataValue.md(table(BY_AXIS[2:], [whole[2:]])),
+        "by_axis": MetadataValue.md(table(BY_AXIS, by_axis(frame))),
+    }
 
 
 def _bar(count: int, stages: Sequence[tuple[str, int]]) -> str:

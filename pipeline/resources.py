@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, cast
 
 from dagster import ConfigurableResource, InitResourceContext
 from pydantic import Field, PrivateAttr
@@ -14,8 +14,11 @@ from containers.engines import registry
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from containers.state import default_state
+from generators.chat.model import Effort
+from generators.errors import UsageError
 from pipeline.places import project_root
 from pipeline.stages import Report
+from pipeline.writing import WriterSettings
 
 
 class EngineResource(ConfigurableResource):
@@ -44,6 +47,58 @@ class EngineResource(ConfigurableResource):
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+
+
+class WriterResource(ConfigurableResource):
+    """Which language models write, for recipes that they write; chosen in the launchpad. See `WriterSettings`."""
+
+    writer: str = Field(default_factory=lambda: os.environ.get("TERMFORGE_WRITER", ""))
+    tester: str = ""
+    solver: str = ""
+    judge: str = ""
+    base_url: str = ""
+    max_dollars: float | None = None
+    max_tokens: int | None = None
+    concurrency: int = 256
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    reasoning: str = ""
+    answers: str = "structured"
+    prices: str = ""
+
+    @classmethod
+    def of(cls, settings: WriterSettings) -> WriterResource:
+        """From settings."""
+        given = {key: value for key, value in vars(settings).items() if value is not None}
+        return cls.model_validate(
+            {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
+        )
+
+    def settings(self) -> WriterSettings:
+        """The same as settings.
+
+        Raises:
+            UsageError: a value that there is not.
+        """
+        if self.reasoning not in ("", "low", "medium", "high"):
+            raise UsageError(f"writer: reasoning is low, medium or high, not {self.reasoning!r}")
+        if self.answers not in ("structured", "tagged"):
+            raise UsageError(f"writer: answers are structured or tagged, not {self.answers!r}")
+        return WriterSettings(
+            writer=self.writer,
+            tester=self.tester,
+            solver=self.solver,
+            judge=self.judge,
+            base_url=self.base_url or None,
+            max_dollars=self.max_dollars,
+            max_tokens=self.max_tokens,
+            concurrency=self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            reasoning=cast(Effort | None, self.reasoning or None),
+            answers=cast(Literal["structured", "tagged"], self.answers),
+            prices=Path(self.prices) if self.prices else None,
+        )
 
 
 class Progress(Protocol):

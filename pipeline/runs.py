@@ -26,7 +26,7 @@ from pipeline.batches import batch_key
 from pipeline.definitions import build_defs
 from pipeline.io import frames_folder
 from pipeline.places import project_root
-from pipeline.resources import EngineResource, ReleaseRoot
+from pipeline.resources import EngineResource, ReleaseRoot, WriterResource
 from pipeline.soundness import CHECKS
 from pipeline.stages import Report
 
@@ -58,7 +58,14 @@ class Whole:
         return lambda stage, done, of: self.report(stage, self.before + done, self.total)
 
 
-def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Report, engine: str = DEFAULT) -> Built:
+def build_recipe(
+    recipe: Recipe,
+    sizes: Sequence[int],
+    target: Path,
+    report: Report,
+    engine: str = DEFAULT,
+    writer: WriterResource | None = None,
+) -> Built:
     """Materialize every batch of a recipe, then assemble, check and publish it below `target`.
 
     Raises:
@@ -72,6 +79,7 @@ def build_recipe(recipe: Recipe, sizes: Sequence[int], target: Path, report: Rep
         "progress": progress,
         "release_root": ReleaseRoot(path=str(target)),
         "engine": EngineResource(engine=engine),
+        "writer": writer or WriterResource(),
     }
     defs = build_defs(extra_recipes=[recipe], resource_overrides=resources)
     with _alone(recipe, target), DagsterInstance.get() as instance:

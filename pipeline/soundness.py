@@ -29,15 +29,18 @@ class Finding(NamedTuple):
 
 
 def enough_tasks(recipe: Recipe, candidate: pl.DataFrame) -> Finding:
-    """As many tasks survive as the recipe asks for."""
+    """As many tasks survive as the recipe asks for; of what language models write, any."""
     count = _kept(candidate).height
-    return Finding(count >= recipe.count, {"proven": count, "asked for": recipe.count})
+    return Finding(
+        count >= (recipe.count if recipe.writer == "procedural" else 1), {"proven": count, "asked for": recipe.count}
+    )
 
 
 def as_planned(recipe: Recipe, candidate: pl.DataFrame) -> Finding:
     """The rows are those that the recipe plans now: no batch is missing or left from an older version of the recipe."""
-    planned = Counter((order.family, order.serial, order.difficulty.value) for order in plan(recipe))
-    there = Counter(candidate.select("family", "serial", "difficulty").iter_rows())
+    keys = ("family", "serial", "difficulty") if recipe.writer == "procedural" else ("serial",)
+    planned = Counter(tuple(str(getattr(order, key)) for key in keys) for order in plan(recipe))
+    there = Counter(tuple(map(str, row)) for row in candidate.select(keys).iter_rows())
     seeds = {task.provenance.seed for task in _tasks(candidate)}
     details: Details = {"missing": (planned - there).total(), "not planned": (there - planned).total()}
     return Finding(planned == there and seeds <= {recipe.seed}, {**details, "seeds": [*sorted(seeds)]})
@@ -66,20 +69,24 @@ def no_twins(recipe: Recipe, candidate: pl.DataFrame) -> Finding:
 
 
 def families_bounded(recipe: Recipe, candidate: pl.DataFrame) -> Finding:
-    """No family gives more tasks than the recipe allows."""
+    """No family gives more tasks than the recipe allows; what language models write is bounded by the axes."""
     counts = Counter(_kept(candidate)["family"])
-    above: dict[str, JsonValue] = {name: count for name, count in counts.items() if count > recipe.per_family}
+    most = recipe.per_family if recipe.writer == "procedural" else recipe.count
+    above: dict[str, JsonValue] = {name: count for name, count in counts.items() if count > most}
     return Finding(not above, {"families": len(counts), "largest": max(counts.values(), default=0), "above": above})
 
 
 def difficulty_mix(recipe: Recipe, candidate: pl.DataFrame) -> Finding:
-    """Each difficulty's share is near the recipe's: within 3 points, or within one task where that is more."""
+    """Each difficulty's share is near the recipe's: within 3 points, or within one task where that is more. What survives of a
+    language model's tasks has the shares that it has."""
     levels = Counter(_kept(candidate)["difficulty"])
     total = levels.total()
     if not total:
         return Finding(False, {"tasks": 0})
     off = {level: 100 * levels[level.value] / total - recipe.mix().get(level, 0.0) for level in Difficulty}
-    passed = all(abs(distance) <= max(POINTS, 100 / total) + 1e-9 for distance in off.values())
+    passed = recipe.writer == "model" or all(
+        abs(distance) <= max(POINTS, 100 / total) + 1e-9 for distance in off.values()
+    )
     return Finding(passed, {f"{level.value}, points off": round(distance, 2) for level, distance in off.items()})
 
 

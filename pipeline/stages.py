@@ -7,10 +7,11 @@ A row is a task. A task that fails a stage stays in the frame with its gate and 
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -20,13 +21,18 @@ import polars as pl
 from containers.proof.batch import default_workers, prove_all
 from containers.proof.store import ProofStore
 from containers.sandbox import BuildFailure, Engine
+from generators.benchmarks import Match, Overlap
+from generators.embeddings import open_embed
 from generators.errors import SandboxFault, TaskError
 from generators.evidence import Evidence, Gate, Verdict
-from generators.overlap import twins
+from generators.overlap import Twin, twins
 from generators.procedural import find_family, write_task
 from generators.recipe import Order, Recipe
 from generators.task import Task
+from pipeline.places import project_root
+from pipeline.writing import WriterSettings, write
 
+log = logging.getLogger(__name__)
 Report = Callable[[str, int, int], None]  # stage, done, of
 
 DRAFTS = {
@@ -39,7 +45,14 @@ DRAFTS = {
     "reason": pl.String,
     "detail": pl.String,
     "task": pl.String,  # canonical JSON
+    "rounds": pl.Int64,  # of repair; this and what follows is of tasks that language models write
+    "requests": pl.Int64,
+    "input_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "dollars": pl.Float64,  # null where a price is unknown
+    "axes": pl.String,  # canonical JSON of what was asked for
 }
+_UNWRITTEN = {"rounds": 0, "requests": 0, "input_tokens": 0, "output_tokens": 0, "dollars": 0.0, "axes": ""}
 ENVIRONMENTS = {
     **DRAFTS,
     "build_seconds": pl.Float64,
@@ -67,6 +80,7 @@ def write_drafts(recipe: Recipe, orders: list[Order], report: Report = silent) -
     rows: list[dict[str, Any]] = []
     for order in orders:
         row: dict[str, Any] = {"family": order.family, "serial": order.serial, "difficulty": order.difficulty.value}
+        row |= _UNWRITTEN
         try:
             task = write_task(find_family(order.family), recipe.seed, order.serial, order.difficulty)
             row |= {
@@ -89,6 +103,30 @@ def write_drafts(recipe: Recipe, orders: list[Order], report: Report = silent) -
             }
         rows.append(row)
         report("drafts", len(rows), len(orders))
+    return pl.DataFrame(rows, schema=DRAFTS)
+
+
+def write_batch(
+    recipe: Recipe,
+    orders: list[Order],
+    open_engine: Callable[[], Engine],
+    store: ProofStore,
+    settings: WriterSettings,
+    report: Report = silent,
+) -> pl.DataFrame:
+    """The drafts of a batch, by whoever writes this recipe. What a language model writes is proven on the way.
+
+    Raises:
+        UsageError: language models are to write, and none was named.
+        BudgetError: their ceiling is reached; a later run goes on.
+    """
+    if recipe.writer == "procedural":
+        return write_drafts(recipe, orders, report)
+    with stoppable() as stop:
+        engine = open_engine()
+        rows = write(
+            engine, store, recipe, orders, settings, stop.is_set, lambda done: report("drafts", done, len(orders))
+        )
     return pl.DataFrame(rows, schema=DRAFTS)
 
 
@@ -132,7 +170,9 @@ def prove_tasks(
         for name, row in rows.items()
     }
     done = len(rows) - len(tasks)
-    attacked = {task.digest for task in tasks if task.provenance.serial == 0}  # a batch is only a part of the recipe
+    attacked = {  # a batch is only a part of the recipe; a model's tasks have no family that would stand for them
+        task.digest for task in tasks if task.provenance.serial == 0 or task.provenance.writer == "model"
+    }
     with stoppable() as stop:
         for proven in prove_all(engine, tasks, store, stop=stop.is_set, attacked=attacked):
             row = results[proven.task.id]
@@ -170,21 +210,27 @@ def assemble(recipe: Recipe, batches: Mapping[str, pl.DataFrame]) -> pl.DataFram
     frame = pl.concat([batches[key] for key in sorted(batches)]) if batches else pl.DataFrame(schema=PROVEN)
     rows = sorted(frame.iter_rows(named=True), key=lambda row: row["task_id"])
     instructions = {row["task_id"]: Task.model_validate_json(row["task"]).instruction for row in rows if row["proven"]}
-    found = twins(instructions, recipe.twin_similarity)
+    found = twins(instructions, recipe.twin_similarity, open_embed(log.info))
+    known = Overlap.load(project_root() / "datasets" / "overlap")
     for row in rows:
         if not row["proven"]:
             continue
-        twin = found.get(row["task_id"])
-        verdict = Verdict(
-            gate=Gate.TWIN,
-            holds=twin is None,
-            reason="near_duplicate" if twin else "",
-            detail=f"{twin.similarity:.2f} like {twin.other}" if twin else "",
-        )
+        verdict = _twin(found.get(row["task_id"]), known.matches(instructions[row["task_id"]]))
         row["evidence"] = Evidence.model_validate_json(row["evidence"]).with_verdict(verdict).canonical()
-        if twin:
+        if not verdict.holds:
             row |= {"proven": False, "gate": Gate.TWIN.value, "reason": verdict.reason, "detail": verdict.detail}
     return pl.DataFrame(rows, schema=PROVEN)
+
+
+def _twin(twin: Twin | None, overlaps: Sequence[Match]) -> Verdict:
+    """Not like another task of the set, nor like one of a public benchmark."""
+    if overlaps:
+        detail = f"{overlaps[0].grams} runs of 13 words are those of {overlaps[0].index}: {overlaps[0].task}"
+        return Verdict(gate=Gate.TWIN, holds=False, reason="benchmark_overlap", detail=detail)
+    if twin:
+        detail = f"{twin.similarity:.2f} like {twin.other}"
+        return Verdict(gate=Gate.TWIN, holds=False, reason="near_duplicate", detail=detail)
+    return Verdict(gate=Gate.TWIN, holds=True)
 
 
 @contextmanager

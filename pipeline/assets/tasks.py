@@ -5,8 +5,8 @@ from dagster import AssetExecutionContext, AssetsDefinition, MaterializeResult, 
 
 from pipeline.batches import Catalog
 from pipeline.metadata import described, timed
-from pipeline.resources import EngineResource, Progress
-from pipeline.stages import build_environments, prove_tasks, write_drafts
+from pipeline.resources import EngineResource, Progress, WriterResource
+from pipeline.stages import build_environments, prove_tasks, write_batch
 
 
 def task_assets(catalog: Catalog) -> list[AssetsDefinition]:
@@ -14,10 +14,17 @@ def task_assets(catalog: Catalog) -> list[AssetsDefinition]:
     batches = catalog.batch_partitions
 
     @asset(group_name="tasks", partitions_def=batches, kinds={"polars"})
-    def drafts(context: AssetExecutionContext, progress: ResourceParam[Progress]) -> MaterializeResult[pl.DataFrame]:
-        """The tasks of a batch as they were written; a task whose family failed stays as a row with the reason."""
+    def drafts(
+        context: AssetExecutionContext,
+        engine: EngineResource,
+        writer: WriterResource,
+        progress: ResourceParam[Progress],
+    ) -> MaterializeResult[pl.DataFrame]:
+        """The tasks of a batch as they were written; one that failed stays as a row with the reason."""
         recipe, orders = catalog.batch(context.partition_key)
-        frame, seconds = timed(write_drafts, recipe, orders, progress.reporter(context.log.info))
+        report = progress.reporter(context.log.info)
+        by = (engine.open, engine.store(), writer.settings())
+        frame, seconds = timed(write_batch, recipe, orders, *by, report)
         return described(frame, seconds, recipe)
 
     @asset(group_name="tasks", partitions_def=batches, kinds={"polars", "linux"})

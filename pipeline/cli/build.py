@@ -15,20 +15,26 @@ from containers.proof.prove import plan_name
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from containers.state import default_state
-from generators.bases import preamble
+from generators.bases import Base, preamble
 from generators.digest import digest_of
+from generators.errors import UsageError
 from generators.procedural import find_family, write_task
 from generators.recipe import Recipe, batches, explain_override
 from generators.task import Image, Limits
 from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import find_recipe
+from pipeline.cli.writing import estimate_writing, writer_options, writing_costs
+from pipeline.costs import BY_AXIS, BY_STAGE
 from pipeline.funnel import funnel, reasons
 from pipeline.places import project_root
+from pipeline.writing import WriterSettings
 
 
 @click.command()
 @click.option(
-    "--recipe", "recipe_name", default="main", show_default=True, help="Name in datasets/recipes, or a .yaml file."
+    "--recipe",
+    "recipe_name",
+    help="Name in datasets/recipes, or a .yaml file (default: main; with --writer, written).",
 )
 @click.option("--count", type=int, help="Another number of tasks.")
 @click.option("--seed", type=int, help="Another seed.")
@@ -37,26 +43,34 @@ from pipeline.places import project_root
     "--to", "target", type=click.Path(path_type=Path, file_okay=False), help="Folder of releases (default: datasets)."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@writer_options
 @engine_option
 @json_option
 def build(
-    recipe_name: str,
+    recipe_name: str | None,
     count: int | None,
     seed: int | None,
     names: tuple[str, ...],
     target: Path | None,
     dry_run: bool,
     engine_name: str,
+    models: WriterSettings,
     out: Out,
 ) -> None:
     """Write, build, prove and publish the tasks of a recipe. Stopped at any moment, it goes on where it was."""
-    recipe = _overridden(find_recipe(recipe_name), count, seed, names)
+    recipe = _overridden(find_recipe(recipe_name or ("written" if models.writer else "main")), count, seed, names)
+    if models.writer and recipe.writer != "model":
+        raise UsageError(f"recipe {recipe.name} is procedural; a writer is for recipes that say `writer: model`")
     if engine_name != DEFAULT:  # another engine's evidence: a release of its own
         recipe = recipe.model_copy(update={"name": f"{recipe.name}-{engine_name}"})
     if dry_run:
-        _dry_run(recipe, engine_name, out)
+        if recipe.writer == "model":
+            estimate_writing(recipe, models, out)
+        else:
+            _dry_run(recipe, engine_name, out)
         return
-    from pipeline.runs import build_recipe  # Dagster takes most of a second to import
+    from pipeline.resources import WriterResource  # Dagster takes most of a second to import
+    from pipeline.runs import build_recipe
 
     with open_engine(engine_name, say=out.say) as engine:  # says first what the machine lacks; makes the base image
         if engine.reaped:
@@ -69,14 +83,20 @@ def build(
             target or project_root() / "datasets",
             report,
             engine_name,
+            WriterResource.of(models),
         )
     steps, why = funnel(built.candidate), reasons(built.candidate)
     value: dict[str, Any] = {"folder": str(built.folder), "funnel": dict(steps), "dropped": why.to_dicts()}
+    costs = writing_costs(recipe, built.candidate) if recipe.writer == "model" else {}
+    value |= costs
 
     def show(console: Console) -> None:
         console.print(out.table(("stage", "tasks"), steps))
         if not why.is_empty():
             console.print(out.table(why.columns, why.rows()))
+        if costs:
+            console.print(out.table(BY_STAGE, costs["by_stage"]))
+            console.print(out.table(BY_AXIS, costs["by_axis"]))
         console.print(f"published in {built.folder}")
 
     out.result(value, show)
@@ -96,7 +116,8 @@ def _overridden(recipe: Recipe, count: int | None, seed: int | None, names: tupl
 
 def _warm(engine: Engine, recipe: Recipe) -> None:
     """Make the layers that many tasks share, one after another, so that workers do not wait for each other."""
-    for base in sorted({family.base for family in recipe.members()}):
+    bases = {family.base for family in recipe.members()} or set(Base)
+    for base in sorted(bases):
         engine.build(Image(dockerfile=preamble(base)), Limits())
 
 

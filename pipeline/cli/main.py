@@ -1,7 +1,8 @@
 """The `termforge` command.
 
 Exit codes: 0 done; 1 a task failed a gate or scored below 1; 2 wrong usage (recipe, family, split, task); 3 the machine lacks
-something; 4 a file could not be read or written; 5 infrastructure failed, try again; 130 interrupted.
+something; 4 a file could not be read or written; 5 infrastructure failed, try again; 6 a ceiling of money or tokens was reached;
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 
 import click
 
-from pipeline.cli import attacks, build, export, inspect, prove
+from pipeline.cli import attacks, build, export, inspect, overlap, prove
 from pipeline.cli.output import guarded
 
 
@@ -31,6 +32,7 @@ for command in (
     inspect.families,
     inspect.doctor,
     attacks.attacks,
+    overlap.overlap,
     prove.clean,
     inspect.schema,
 ):

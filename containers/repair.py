@@ -1,0 +1,186 @@
+"""From a draft to a proven task: what a gate found wrong goes back to the stage that can mend it, until all gates hold or the rounds
+are used up.
+
+    workshop = Workshop(pool, store)
+    outcome = await workshop.make(writer, order)        # Outcome: the task with its evidence, or the gate and reason it fell at
+
+Sandboxes are worked by threads; the event loop only waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from containers.pool import Pool
+from containers.proof import gates
+from containers.proof.prove import plan_name, prove
+from containers.proof.store import ProofStore
+from containers.sandbox import BuildFailure
+from generators.digest import digest_of
+from generators.errors import SandboxFault
+from generators.evidence import SUITE, Evidence, Gate, Verdict
+from generators.family import with_truth
+from generators.task import Image, Task
+from generators.written.draft import LIMITS, Order, Written, image, task
+from generators.written.problems import AnswerError, DroppedError, Problem, Round, Stage
+from generators.written.records import Description, Environment
+from generators.written.writer import Models, Writer
+
+_TRIES, _PAUSE = 3, 2.0  # of a proof whose infrastructure fails; seconds between two, longer each time
+_TAIL = 1500  # characters of a build's output
+# Which stage mends what a gate found: by round, since either side of a disagreement may be wrong.
+_MENDS: Mapping[Gate, tuple[Stage, ...]] = {
+    Gate.SPEC: ("tests",),
+    Gate.BUILD: ("environment",),
+    Gate.INITIAL: ("environment",),
+    Gate.NO_OP: ("tests",),
+    Gate.ORACLE: ("solution", "tests"),
+    Gate.ALTERNATIVES: ("alternative", "tests"),
+    Gate.NEAR_MISS: ("tests", "near_misses"),
+    Gate.LEAK: ("environment",),
+    Gate.TAMPER: ("tests",),
+}
+_ADVICE: Mapping[str, str] = {
+    "already_solved": "A goal test must fail on the container as it is before anyone has worked in it.",
+    "guard_fails_untouched": "A guard must pass on the container as it is before anyone has worked in it.",
+    "solution_fails": "Either the solution or the tests are wrong; mend this part if it is this one.",
+    "solution_flaky": "The result must not depend on the clock, the time zone, the host's name, hash seeds or the order of tests.",
+    "alternative_fails": "A different correct solution was refused: tests may only look at results.",
+    "weak_verifier": "A wrong solution has full marks: the tests have to check what it gets wrong.",
+    "near_miss_not_caught": "A wrong solution passes a test that ought to catch it.",
+    "truth_leaks": "What only the examiner may know can be found by the agent.",
+    "solution_leaks": "The solution can be found by the agent.",
+    "attack_scores": "A trick scores without the work being done: a test trusts what an agent can fake.",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an order. Where it fell, `gate` and `reason` say why; the last draft and its evidence are there if it had any."""
+
+    order: Order
+    rounds: tuple[Round, ...]
+    task: Task | None = None
+    evidence: Evidence | None = None
+    gate: str = ""
+    reason: str = ""
+    detail: str = ""
+
+
+class Workshop:
+    """Proves drafts, and has them repaired. What was proven or refuted once is looked up, so that a rerun asks models the same."""
+
+    def __init__(self, pool: Pool, store: ProofStore, stop: Callable[[], bool] = lambda: False) -> None:
+        self.pool, self.store, self.stop = pool, store, stop
+        self._threads = ThreadPoolExecutor(pool.size, thread_name_prefix="workshop")
+
+    def writer(self, models: Models) -> Writer:
+        """A writer whose containers are tried here as soon as they are written."""
+        return Writer(models, self._try_environment)
+
+    async def make(self, writer: Writer, order: Order) -> Outcome:
+        """Write, prove and repair one task.
+
+        Raises:
+            ProviderFault, BudgetError, UsageError: the model could not be asked.
+            SandboxFault: infrastructure failed, however often it was tried.
+        """
+        made: Task | None = None
+        evidence: Evidence | None = None
+        try:
+            written = await writer.begin(order)
+            while True:
+                try:
+                    made = task(written)
+                except AnswerError as error:
+                    written = await writer.revise(written, Problem("tests", error.reason, error.detail))
+                    continue
+                evidence = await self._evidence(made.digest, plan_name(True), self._proof(made))
+                problem = _problem(evidence, written.rounds)
+                if problem is None:
+                    return Outcome(order, written.rounds, made, evidence.model_copy(update={"task_id": made.id}))
+                written = await writer.revise(written, problem)
+        except DroppedError as dropped:
+            problem = dropped.problem
+            reason = problem.reason if problem.gate else f"{problem.stage}_{problem.reason}"
+            return Outcome(order, dropped.rounds, made, evidence, problem.gate or "draft", reason, problem.detail)
+
+    async def _try_environment(self, written: Written) -> Problem | None:
+        """Build the container and run its initial tests, before anything else is written for it."""
+        try:
+            made = image(written.get("environment", Environment))
+        except AnswerError as error:
+            return Problem("environment", error.reason, error.detail)
+        source = with_truth(
+            written.get("environment", Environment).initial_tests, written.get("describe", Description).truth
+        )
+        digest = digest_of([made.model_dump(mode="json"), source])
+        evidence = await self._evidence(
+            digest, "environment", lambda: self._built(made, source, digest, written.order.name)
+        )
+        return _problem(evidence, written.rounds)
+
+    def _built(self, made: Image, source: str, digest: str, name: str) -> Evidence:
+        verdict = Verdict(gate=Gate.INITIAL, holds=True)
+        try:
+            built = self.pool.engine.build(made, LIMITS)
+            result = gates.initial_state(self.pool, built, source, LIMITS)
+            verdict = gates.judged_initial(result) or verdict
+        except BuildFailure as failure:
+            verdict = Verdict(
+                gate=Gate.BUILD, holds=False, reason=failure.reason, detail=f"{failure.step}\n{failure.output[-_TAIL:]}"
+            )
+        return Evidence(
+            task_id=name,
+            task_digest=digest,
+            suite=SUITE,
+            engine=self.pool.engine.name,
+            base_digest="",
+            image_digest="",
+            verdicts=(verdict,),
+        )
+
+    def _proof(self, made: Task) -> Callable[[], Evidence]:
+        return lambda: prove(self.pool, made, tamper=True, stop=self.stop)
+
+    async def _evidence(self, digest: str, plan: str, work: Callable[[], Evidence]) -> Evidence:
+        """What is known under this plan, or the result of the work, done in a thread; tried again where infrastructure fails."""
+
+        def worked() -> Evidence:
+            if (known := self.store.load(digest, plan)) is not None:
+                return known
+            self.pool.prepare(self.stop)
+            evidence = work()
+            if not evidence.valid:
+                raise SandboxFault(evidence.fault)
+            self.store.save(evidence, plan)
+            return evidence
+
+        for left in reversed(range(_TRIES)):
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._threads, worked)
+            except SandboxFault:
+                if not left:
+                    raise
+                await asyncio.sleep(_PAUSE * (_TRIES - left))
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Wait for what is being proven now, and begin nothing more."""
+        self._threads.shutdown(cancel_futures=True)
+
+
+def _problem(evidence: Evidence, rounds: Sequence[Round]) -> Problem | None:
+    """What the first failing gate says to the stage that is to mend it."""
+    failure = evidence.failure
+    if failure is None:
+        return None
+    stages = _MENDS[failure.gate]
+    stage = stages[sum(done.reason == failure.reason for done in rounds) % len(stages)]
+    if failure.reason == "truth_leaks" and "instruction" in failure.detail:
+        stage = "describe"
+    detail = f"gate {failure.gate.value}: {failure.detail}"
+    return Problem(stage, failure.reason, detail, _ADVICE.get(failure.reason, ""), failure.gate.value)

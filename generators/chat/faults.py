@@ -1,0 +1,118 @@
+"""What a provider's errors mean: from status, headers and words to the one vocabulary of errors.
+
+No text that leaves here holds a key: a provider's own words are passed on only without it, and not at all where it
+complains about the key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit, urlunsplit
+
+from generators.errors import AnswerFault, ProviderFault, ProviderReason, RefusedError, TermforgeError, UsageError
+
+_OVERFLOW = re.compile(
+    r"context[_ ](length|window|size)|maximum context|prompt is too long|too many input tokens|request_too_large", re.I
+)
+_FILTERED = re.compile(r"content[_ ](policy|filter|management)", re.I)
+_NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing[_ ]hard[_ ]limit", re.I)
+_UNKNOWN = re.compile(r"support|unknown|unrecogni[sz]ed|unexpected|extra|permitted|allowed|deprecated", re.I)
+_STRUCTURED = re.compile(r"response_format|json_schema|grammar|structured output|output_config|tool", re.I)
+_STRUCTURING = ("response_format", "tools", "output_config")  # the prompt says the form anyhow: any complaint will do
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whom a request went to, in the words a user needs to put it right."""
+
+    provider: str
+    model: str
+    url: str
+    key_variable: str
+    url_variable: str
+    key: str = field(default="", repr=False)
+
+    def clean(self, text: str, most: int = 240) -> str:
+        """A provider's words in one line, cut, without the key."""
+        line = " ".join(text.split())
+        line = line.replace(self.key, "***") if self.key else line
+        return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def shown_url(url: str) -> str:
+    """An address without the user and password it may hold."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")).rstrip("/")
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """How many seconds a provider asks to wait: retry-after-ms, or Retry-After as seconds or as an HTTP date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after")
+    seconds = _number(text)
+    if seconds is not None or text is None:
+        return seconds
+    try:
+        at = parsedate_to_datetime(text.strip())
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else math.nan
+    except ValueError:
+        return None
+    return max(0.0, value) if math.isfinite(value) else None
+
+
+def refused_parameter(message: str, named: str | None, sent: Collection[str]) -> str | None:
+    """The optional parameter that a provider says it cannot take, if it was sent; None where that is not the matter."""
+    if _OVERFLOW.search(message):
+        return None
+    root = (named or "").split(".")[0]
+    found = [root] if root in sent else [name for name in sent if name in message]
+    if found and (found[0] in _STRUCTURING or _UNKNOWN.search(message)):
+        return found[0]
+    structuring = [name for name in _STRUCTURING if name in sent]
+    return structuring[0] if structuring and _STRUCTURED.search(message) else None
+
+
+def status_fault(status: int, headers: Mapping[str, str], text: str, place: Place) -> TermforgeError:
+    """The error for an answer with this status. `text` is the provider's message and its codes."""
+    if reason := _passing(status, text):
+        wait = retry_after(headers)
+        return ProviderFault(f"{place.provider} answered {status}: {place.clean(text)}", reason, wait)
+    if status in (401, 403):
+        return UsageError(
+            f"{place.url} refused the key ({status}): set {place.key_variable} to one that may use {place.model}"
+        )
+    if status == 404:
+        return UsageError(
+            f"{place.url} answered 404 for model {place.model!r}: check its name and {place.url_variable}"
+            f" ({place.clean(text)})"
+        )
+    if status == 413 or _OVERFLOW.search(text):
+        return AnswerFault(f"the request does not fit {place.model}: {place.clean(text)}", "context_overflow")
+    if _FILTERED.search(text):
+        return RefusedError(f"{place.provider} declined the request: {place.clean(text)}")
+    return UsageError(f"{place.url} refused the request to {place.model} ({status}): {place.clean(text)}")
+
+
+def _passing(status: int, text: str) -> ProviderReason | None:
+    if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(text)):
+        return "out_of_credit"
+    if status == 429:
+        return "rate_limited"
+    if status == 408:
+        return "timeout"
+    return "provider_down" if status >= 500 or status in (409, 425) else None

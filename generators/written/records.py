@@ -1,0 +1,120 @@
+"""What each stage of the model writer has to answer: one record a stage, whose JSON Schema goes to the provider.
+
+Field descriptions are part of the prompt. Lists of records become repeated <item> tags where a provider has no structured output.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from generators.bases import Base
+from generators.fixtures.spec import FixtureSpec
+from generators.task import Record, Text
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,60}$")]
+TestName = Annotated[str, Field(pattern=r"^test_[a-zA-Z0-9_]{1,80}$")]
+
+
+class Description(Record):
+    """Stage 1: what the agent is asked, and what only its examiner knows."""
+
+    title: Annotated[str, Field(min_length=8, max_length=120, description="a short heading")]
+    instruction: Annotated[
+        str,
+        Field(min_length=120, max_length=8000, description="all that the agent sees; absolute paths, exact formats"),
+    ]
+    truth: dict[str, JsonValue] = Field(
+        min_length=1,
+        description="a JSON object: the expected results that the tests compare with, never shown to the agent",
+    )
+    discoverable: tuple[str, ...] = Field(
+        (), description="a JSON list: keys of truth whose single values have to occur in the files of the image"
+    )
+
+
+class File(Record):
+    """A file of the build context."""
+
+    path: Annotated[str, Field(min_length=1, max_length=200, description="relative, without '..'")]
+    content: str = Field(description="the whole text of the file")
+    mode: str = Field("0644", pattern=r"^0?[0-7]{3,4}$", description="permissions, octal")
+
+
+class Environment(Record):
+    """Stage 2: the container in its initial state, and tests that it is."""
+
+    base: Base = Field(Base.PYTHON, description="python, build (with gcc) or science (with numpy)")
+    packages: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]{1,60}$")], ...] = Field(
+        (), max_length=12, description="a JSON list: further Debian packages; the only thing that comes from a network"
+    )
+    dockerfile: Annotated[
+        str, Field(max_length=20_000, description="lines after the packages: COPY, RUN, ENV, WORKDIR, USER; no FROM")
+    ]
+    files: tuple[File, ...] = Field((), max_length=64, description="the build context")
+    initial_tests: Text = Field(description="a pytest module: plain functions test_*, standard library only")
+
+
+class FurnishedEnvironment(Environment):
+    """Stage 2 of a task with a fixture that is no text."""
+
+    fixtures: tuple[FixtureSpec, ...] = Field(
+        min_length=1, max_length=4, description="a JSON list of what our makers produce in the image"
+    )
+
+
+class Weight(Record):
+    """A goal test and its share of the score."""
+
+    test: TestName
+    weight: Annotated[float, Field(gt=0, le=1)]
+
+
+class Mapped(Record):
+    """A sentence of the instruction, word for word, and the tests that check it."""
+
+    sentence: Text
+    tests: tuple[TestName, ...] = Field(min_length=1, description="a JSON list of test names")
+
+
+class Completion(Record):
+    """Stage 3: the tests of the end state."""
+
+    source: Text = Field(
+        description="a pytest module: plain functions test_*, standard library only; TRUTH is a global"
+    )
+    weights: tuple[Weight, ...] = Field(min_length=1, description="goals, which fail on the untouched container")
+    guards: tuple[TestName, ...] = Field((), description="a JSON list: tests that hold before and must hold after")
+    requirements: tuple[Mapped, ...] = Field(min_length=1, description="every test is named at least once")
+
+
+class Solution(Record):
+    """Stage 4: a way to do it."""
+
+    script: Text = Field(description="a bash script that does the task from the instruction alone")
+
+
+class Miss(Record):
+    """A plausible wrong solution."""
+
+    name: Name
+    why: Text = Field(description="what it gets wrong")
+    script: Text = Field(description="a bash script")
+    caught_by: tuple[TestName, ...] = Field(min_length=1, description="a JSON list: goal tests that must fail after it")
+
+
+class Misses(Record):
+    """Stage 5: at least two of them; every goal test is named by one."""
+
+    misses: tuple[Miss, ...] = Field(min_length=2, max_length=8)
+
+
+class Judgement(Record):
+    """A judge's opinion on the whole task, before it is tried."""
+
+    verdict: Literal["accept", "revise"]
+    stage: Literal["describe", "environment", "tests"] = Field("describe", description="which part has to be revised")
+    reasons: str = Field(
+        "", description="what a fair and careful agent could not know, or what is checked without being said"
+    )

@@ -1,0 +1,71 @@
+"""The options and answers of the build command that concern language models: which, what they may cost, what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from generators.recipe import Recipe
+from pipeline.cli.output import Out
+from pipeline.costs import by_axis, by_stage, total
+from pipeline.estimates import estimate
+from pipeline.writing import WriterSettings, ledger_of
+
+_OPTIONS = (
+    click.option("--writer", metavar="MODEL", default="", envvar="TERMFORGE_WRITER", help="openai:NAME or anthropic:NAME; writes tasks."),
+    click.option("--tester", metavar="MODEL", default="", help="Writes tests and near misses (default: the writer)."),
+    click.option("--solver", metavar="MODEL", default="", help="Writes solutions (default: the writer)."),
+    click.option("--judge", metavar="MODEL", default="", help="Gives a second opinion on each draft (default: nobody)."),
+    click.option("--base-url", help="A server that speaks the provider's protocol: vLLM, SGLang, llama.cpp, OpenRouter."),
+    click.option("--max-dollars", type=click.FloatRange(min=0), help="Ceiling of all that this recipe's writing costs."),
+    click.option("--max-tokens", type=click.IntRange(min=1), help="The same in tokens."),
+    click.option("--concurrency", type=click.IntRange(1, 4096), default=256, show_default=True, help="Requests at once."),
+    click.option("--requests-per-minute", type=click.IntRange(min=1), help="What the account allows."),
+    click.option("--tokens-per-minute", type=click.IntRange(min=1), help="What the account allows."),
+    click.option("--reasoning", type=click.Choice(["low", "medium", "high"]), help="Effort of a reasoning model."),
+    click.option(
+        "--answers",
+        type=click.Choice(["structured", "tagged"]),
+        default="structured",
+        show_default=True,
+        help="JSON of a schema where the provider has it, or tagged text.",
+    ),
+    click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Prices of your own (YAML)."),
+)  # fmt: skip
+_NAMES = tuple(WriterSettings.__dataclass_fields__)
+
+
+def writer_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of language models; the command receives them as `models`."""
+
+    @wraps(command)
+    def with_models(*args: Any, **kwargs: Any) -> Any:
+        own = {name: kwargs.pop(name) for name in _NAMES}
+        return command(*args, models=WriterSettings(**own), **kwargs)
+
+    for option in reversed(_OPTIONS):
+        with_models = option(with_models)
+    return with_models
+
+
+def writing_costs(recipe: Recipe, candidate: pl.DataFrame) -> dict[str, Any]:
+    """What writing a recipe took, for the answer of a build."""
+    ledger = ledger_of(recipe)
+    try:
+        stages = by_stage(ledger)
+    finally:
+        ledger.close()
+    whole = total(candidate)
+    return {"by_stage": stages, "by_axis": [*by_axis(candidate), *([whole] if whole else [])]}
+
+
+def estimate_writing(recipe: Recipe, settings: WriterSettings, out: Out) -> None:
+    """Say what writing a recipe will take, from what earlier writing took."""
+    value = estimate(recipe, settings)
+    rows = [(key.replace("_", " "), "unknown" if item is None else item) for key, item in value.items()]
+    out.result(value, lambda console: console.print(out.table(("what", "value"), rows)))

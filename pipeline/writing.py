@@ -1,0 +1,229 @@
+"""Batches that language models write: from a recipe's orders to a frame of drafts that are proven already.
+
+Models are opened for the time of a batch. Every reply is kept by its content, every cost is booked in a ledger of the recipe, every
+proof and every refutation is kept: a run that was stopped or killed asks only what it had not asked before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from containers.pool import Pool
+from containers.proof.gates import StoppedError
+from containers.proof.store import ProofStore
+from containers.repair import Outcome, Workshop
+from containers.sandbox import Engine
+from containers.state import State, default_state
+from containers.turns import StoppedWaitingError
+from generators.axes import Cell, load_space, sample
+from generators.chat.ledger import Ceiling, Ledger
+from generators.chat.limits import Rates
+from generators.chat.model import ChatModel, Effort
+from generators.chat.models import open_model
+from generators.chat.prices import Prices
+from generators.errors import ProviderFault, SandboxFault, UsageError
+from generators.recipe import Order, Recipe
+from generators.written import draft
+from generators.written.writer import Models, Writer
+from pipeline.places import project_root
+
+_WATCH_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class WriterSettings:
+    """Which models write, and what they may cost. Empty names stand for the writer's own; no judge unless one is named."""
+
+    writer: str = ""
+    tester: str = ""
+    solver: str = ""
+    judge: str = ""
+    base_url: str | None = None
+    max_dollars: float | None = None
+    max_tokens: int | None = None
+    concurrency: int = 256
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    reasoning: Effort | None = None
+    answers: Literal["structured", "tagged"] = "structured"
+    prices: Path | None = None
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The model of each role."""
+        roles = {"writer": self.writer, "tester": self.tester or self.writer, "solver": self.solver or self.writer}
+        return roles | ({"judge": self.judge} if self.judge else {})
+
+
+def cells(recipe: Recipe) -> list[Cell]:
+    """The cells that a recipe's tasks are written for, by serial."""
+    space = load_space(project_root() / "datasets" / "axes")
+    return sample(space, recipe.seed, recipe.count, recipe.mix())
+
+
+def ledger_of(recipe: Recipe, state: State | None = None) -> Ledger:
+    """What writing a recipe has cost so far."""
+    return Ledger((state or default_state()).home / "models" / "ledgers" / f"{recipe.name}.db")
+
+
+def orders_of(recipe: Recipe, orders: Sequence[Order], settings: WriterSettings) -> list[draft.Order]:
+    """What to ask the models for."""
+    known = cells(recipe)
+    return [draft.Order(known[order.serial], recipe.seed, order.serial, settings.writer) for order in orders]
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    settings: WriterSettings, ledger: Ledger, state: State, say: Callable[[str], None]
+) -> AsyncIterator[Models]:
+    """The models, for the time of a block."""
+    prices = Prices.load(settings.prices) if settings.prices else Prices.load()
+    known: dict[str, ChatModel] = {}
+    try:
+        for spec in dict.fromkeys(settings.models.values()):
+            known[spec] = open_model(
+                spec,
+                base_url=settings.base_url,
+                cache=state.home / "models" / "replies",
+                ledger=ledger,
+                ceiling=Ceiling(settings.max_dollars, settings.max_tokens),
+                prices=prices,
+                concurrency=settings.concurrency,
+                per_minute=Rates(settings.requests_per_minute, settings.tokens_per_minute),
+                say=say,
+            )
+        roles = {role: known[spec] for role, spec in settings.models.items()}
+        yield Models(
+            roles["writer"],
+            roles["tester"],
+            roles["solver"],
+            roles.get("judge"),
+            settings.reasoning,
+            settings.answers == "structured",
+        )
+    finally:
+        for model in known.values():
+            await model.close()
+
+
+@dataclass
+class Batch:
+    """A batch being written: what stops it, who is told, and what came of each order."""
+
+    engine: Engine
+    store: ProofStore
+    settings: WriterSettings
+    ledger: Ledger
+    stop: Callable[[], bool]
+    tell: Callable[[int], None]
+    say: Callable[[str], None] = lambda _: None
+    outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+
+    async def write(self, orders: Sequence[draft.Order]) -> list[Outcome]:
+        """All orders at once, as far as models and sandboxes bear.
+
+        Raises:
+            BudgetError, UsageError, StorageError: nothing more can be asked; what was done is kept.
+            StoppedError: stopped.
+        """
+        with Pool(self.engine, stop=self.stop) as pool:
+            workshop = Workshop(pool, self.store, self.stop)
+            try:
+                async with opened(self.settings, self.ledger, default_state(), self.say) as models:
+                    writer = workshop.writer(models)
+                    async with asyncio.TaskGroup() as group:
+                        watch = group.create_task(self._watch())
+                        await asyncio.gather(
+                            *(group.create_task(self._one(workshop, writer, order)) for order in orders)
+                        )
+                        watch.cancel()
+            finally:
+                workshop.close()
+        return [self.outcomes[order.name] for order in orders]
+
+    async def _one(self, workshop: Workshop, writer: Writer, order: draft.Order) -> None:
+        try:
+            outcome = await workshop.make(writer, order)
+        except ProviderFault as fault:
+            outcome = Outcome(order, (), gate="infrastructure", reason=f"provider_{fault.reason}", detail=str(fault))
+        except SandboxFault as fault:
+            outcome = Outcome(order, (), gate="infrastructure", reason="infrastructure", detail=str(fault))
+        self.outcomes[order.name] = outcome
+        self.tell(len(self.outcomes))
+
+    async def _watch(self) -> None:
+        while not self.stop():
+            await asyncio.sleep(_WATCH_SECONDS)
+        raise StoppedError
+
+
+def _run(batch: Batch, orders: Sequence[draft.Order]) -> list[Outcome]:
+    """Write a batch; of several errors, the first."""
+    try:
+        return asyncio.run(batch.write(orders))
+    except BaseExceptionGroup as several:
+        found: BaseException = several
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        if isinstance(found, StoppedError | StoppedWaitingError):
+            raise KeyboardInterrupt from None
+        raise found from None
+
+
+def write(
+    engine: Engine,
+    store: ProofStore,
+    recipe: Recipe,
+    orders: Sequence[Order],
+    settings: WriterSettings,
+    stop: Callable[[], bool],
+    tell: Callable[[int], None],
+    say: Callable[[str], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """The rows of a batch: tasks that are proven, or the gate and reason each fell at, with rounds and costs.
+
+    Raises:
+        UsageError: no model was named.
+        BudgetError: the ceiling is reached.
+        KeyboardInterrupt: stopped.
+    """
+    if not settings.writer:
+        raise UsageError(
+            f"recipe {recipe.name} is written by language models: name one (--writer openai:MODEL or anthropic:MODEL; in the "
+            f"launchpad resources.writer.config.writer)"
+        )
+    ledger = ledger_of(recipe)
+    try:
+        batch = Batch(engine, store, settings, ledger, stop, tell, say)
+        outcomes = _run(batch, orders_of(recipe, orders, settings))
+        costs = {total.by["task"]: total for total in ledger.totals("task")}
+        return [_row(outcome, costs.get(outcome.order.name)) for outcome in outcomes]
+    finally:
+        ledger.close()
+
+
+def _row(outcome: Outcome, cost: Any) -> dict[str, Any]:
+    task, cell = outcome.task, outcome.order.cell
+    fallen = bool(outcome.gate)
+    return {
+        "family": f"written_{cell.domain}",
+        "serial": outcome.order.serial,
+        "difficulty": cell.difficulty.value,
+        "task_id": task.id if task and not fallen else outcome.order.name,
+        "digest": task.digest if task else "",
+        "gate": outcome.gate,
+        "reason": outcome.reason,
+        "detail": outcome.detail[:600],
+        "task": task.canonical() if task else "",
+        "rounds": len(outcome.rounds),
+        "requests": cost.requests - cost.cached if cost else 0,
+        "input_tokens": cost.input_tokens if cost else 0,
+        "output_tokens": cost.output_tokens if cost else 0,
+        "dollars": None if cost is None or cost.unpriced else cost.money,
+        "axes": cell.axes().canonical(),
+    }
