@@ -143,6 +143,7 @@ class Copy:
     files: tuple[tuple[str, ContextFile], ...]
     owner: str
     mode: int | None
+    named: frozenset[str] = frozenset()  # targets that may turn out to be a folder, which the file then goes into
 
 
 def resolve_copy(item: Instruction, image: Image, workdir: str, variables: Mapping[str, str]) -> Copy:
@@ -162,7 +163,8 @@ def resolve_copy(item: Instruction, image: Image, workdir: str, variables: Mappi
     for source in sources:
         files += _matches(item, source.strip("/"), image, folder, into)
     mode = int(flags["chmod"], 8) if "chmod" in flags else None
-    return Copy(tuple(files), flags.get("chown", ""), mode)
+    named = frozenset[str]() if into else frozenset({folder})
+    return Copy(tuple(files), flags.get("chown", ""), mode, named)
 
 
 def _matches(item: Instruction, source: str, image: Image, folder: str, into: bool) -> list[tuple[str, ContextFile]]:

@@ -17,9 +17,10 @@ from containers import accounts, dockerfile, rootfs
 from containers.dockerfile import Instruction
 from containers.sandbox import BuildFailure, BuiltImage, Engine, PutFile
 from containers.state import storage
+from containers.warden.client import OperationError
 from generators.digest import digest_of
 from generators.errors import TaskError
-from generators.task import Image, Limits
+from generators.task import ContextFile, Image, Limits
 
 if TYPE_CHECKING:
     from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
@@ -121,7 +122,9 @@ def _step(
         case "WORKDIR":
             folder = str(PurePosixPath(at.workdir) / dockerfile.expand(step.text, variables))
             key = digest_of([at.key, "WORKDIR", folder])
-            return replace(_layer(engine, at, key, lambda box: box.make_folder(folder), limits), workdir=folder)
+            return replace(
+                _layer(engine, at, key, _placing(step, lambda box: box.make_folder(folder)), limits), workdir=folder
+            )
         case "COPY":
             return _copy(engine, at, step, image, variables, limits)
         case "RUN":
@@ -135,10 +138,31 @@ def _copy(
 ) -> Progress:
     copy = dockerfile.resolve_copy(step, image, at.workdir, variables)
     uid, gid = _owner(engine, at, copy.owner, limits) if copy.owner else (0, 0)
-    files = [PutFile(path, file.data(), copy.mode or file.mode, uid, gid) for path, file in copy.files]
+    files = [
+        PutFile(path, file.data(), copy.mode or file.mode, uid, gid, _name(file) if path in copy.named else "")
+        for path, file in copy.files
+    ]
     content = [[path, file.content, copy.mode or file.mode] for path, file in copy.files]
     key = digest_of([at.key, "COPY", content, uid, gid])
-    return _layer(engine, at, key, lambda box: box.put(files), limits)
+    return _layer(engine, at, key, _placing(step, lambda box: box.put(files)), limits)
+
+
+def _name(file: ContextFile) -> str:
+    return PurePosixPath(file.path).name
+
+
+def _placing(step: Instruction, work: Work) -> Work:
+    """Work whose refusal by the file system (a folder where a file is, a read-only place) is the Dockerfile's own fault."""
+
+    def placed(box: BubblewrapSandbox) -> None:
+        try:
+            work(box)
+        except OperationError as error:
+            raise BuildFailure(
+                "build_failed", f"line {step.line}: {step.name} {step.text[:200]}", str(error)
+            ) from error
+
+    return placed
 
 
 def _run(

@@ -10,6 +10,7 @@ Sandboxes are worked by threads; the event loop only waits for them.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from generators.errors import SandboxFault
 from generators.evidence import SUITE, Evidence, Gate, Verdict
 from generators.family import with_truth
 from generators.task import Image, Task
-from generators.written.draft import LIMITS, Order, Written, image, task
+from generators.written.draft import LIMITS, MOST_ROUNDS, Order, Written, image, task
 from generators.written.problems import AnswerError, DroppedError, Problem, Round, Stage
 from generators.written.records import Description, Environment
 from generators.written.writer import Models, Writer
@@ -40,18 +41,23 @@ _MENDS: Mapping[Gate, tuple[Stage, ...]] = {
     Gate.ORACLE: ("solution", "tests"),
     Gate.ALTERNATIVES: ("alternative", "tests"),
     Gate.NEAR_MISS: ("tests", "near_misses"),
-    Gate.LEAK: ("environment",),
+    Gate.LEAK: ("environment", "describe"),
     Gate.TAMPER: ("tests",),
+}
+_MENDS_REASON: Mapping[str, tuple[Stage, ...]] = {
+    "alternative_missing": ("alternative",),
+    "solution_fails": ("solution", "tests", "describe"),  # or the truth is wrong
 }
 _ADVICE: Mapping[str, str] = {
     "already_solved": "A goal test must fail on the container as it is before anyone has worked in it.",
     "guard_fails_untouched": "A guard must pass on the container as it is before anyone has worked in it.",
-    "solution_fails": "Either the solution or the tests are wrong; mend this part if it is this one.",
+    "solution_fails": "The solution, the tests or the truth is wrong. Work the case out by hand, and mend this part if it is wrong.",
     "solution_flaky": "The result must not depend on the clock, the time zone, the host's name, hash seeds or the order of tests.",
     "alternative_fails": "A different correct solution was refused: tests may only look at results.",
     "weak_verifier": "A wrong solution has full marks: the tests have to check what it gets wrong.",
     "near_miss_not_caught": "A wrong solution passes a test that ought to catch it.",
-    "truth_leaks": "What only the examiner may know can be found by the agent.",
+    "truth_leaks": "What only the examiner may know can be found by the agent. If it is a value that the agent has to find there, its key "
+    "belongs into `discoverable`.",
     "solution_leaks": "The solution can be found by the agent.",
     "attack_scores": "A trick scores without the work being done: a test trusts what an agent can fake.",
 }
@@ -105,7 +111,8 @@ class Workshop:
                 written = await writer.revise(written, problem)
         except DroppedError as dropped:
             problem = dropped.problem
-            reason = problem.reason if problem.gate else f"{problem.stage}_{problem.reason}"
+            known = problem.gate or problem.reason.startswith(problem.stage)
+            reason = problem.reason if known else f"{problem.stage}_{problem.reason}"
             return Outcome(order, dropped.rounds, made, evidence, problem.gate or "draft", reason, problem.detail)
 
     async def _try_environment(self, written: Written) -> Problem | None:
@@ -178,9 +185,14 @@ def _problem(evidence: Evidence, rounds: Sequence[Round]) -> Problem | None:
     failure = evidence.failure
     if failure is None:
         return None
-    stages = _MENDS[failure.gate]
-    stage = stages[sum(done.reason == failure.reason for done in rounds) % len(stages)]
-    if failure.reason == "truth_leaks" and "instruction" in failure.detail:
+    stages = _MENDS_REASON.get(failure.reason) or _MENDS[failure.gate]
+    left: Sequence[Stage] = [
+        stage for stage in stages if sum(done.stage == stage for done in rounds) < MOST_ROUNDS
+    ] or stages
+    stage = left[sum(done.reason == failure.reason for done in rounds) % len(left)]
+    if failure.detail.endswith(" is in instruction"):
         stage = "describe"
     detail = f"gate {failure.gate.value}: {failure.detail}"
+    if stage in ("solution", "alternative"):  # what an assertion says may be the truth, which no solver sees
+        detail = re.sub(r"(test_\w+): .*", r"\1 fails", detail, flags=re.DOTALL)
     return Problem(stage, failure.reason, detail, _ADVICE.get(failure.reason, ""), failure.gate.value)

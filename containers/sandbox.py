@@ -118,13 +118,15 @@ class StartOptions:
 
 @dataclass(frozen=True)
 class PutFile:
-    """A file to place in a sandbox; `mode` None keeps what the umask gives."""
+    """A file to place in a sandbox; `mode` None keeps what the umask gives. Where the path turns out to be a folder, the file goes
+    into it as `into`, if that is given."""
 
     path: str
     data: bytes
     mode: int | None = 0o644
     uid: int = 0
     gid: int = 0
+    into: str = ""
 
 
 class Running(Protocol):

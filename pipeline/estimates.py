@@ -6,14 +6,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from containers.state import State, default_state
+from containers.state import State
 from generators.chat.ledger import Ledger, Total
 from generators.chat.model import Usage
 from generators.chat.prices import Prices
 from generators.errors import TermforgeError, UsageError
 from generators.recipe import Recipe
 from generators.written.problems import STAGES, Stage
-from pipeline.writing import WriterSettings
+from pipeline.writing import WriterSettings, models_folder
 
 _ROLES: dict[Stage, str] = {
     "describe": "writer",
@@ -36,7 +36,7 @@ def estimate(recipe: Recipe, settings: WriterSettings, state: State | None = Non
     """
     if not settings.writer:
         raise UsageError(f"recipe {recipe.name} is written by language models; name one: --writer openai:MODEL")
-    known, tasks = _measured((state or default_state()).home / "models" / "ledgers")
+    known, tasks = _measured(models_folder(state) / "ledgers")
     value: dict[str, Any] = {"recipe": recipe.name, "tasks": recipe.count, **settings.models, "measured_tasks": tasks}
     if not tasks:
         return value | dict.fromkeys(("requests", "input_tokens", "output_tokens", "dollars", "minutes"))

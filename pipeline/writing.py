@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,9 +67,15 @@ def cells(recipe: Recipe) -> list[Cell]:
     return sample(space, recipe.seed, recipe.count, recipe.mix())
 
 
+def models_folder(state: State | None = None) -> Path:
+    """Where replies and ledgers are kept: $TERMFORGE_MODELS, or models/ in the state folder."""
+    named = os.environ.get("TERMFORGE_MODELS")
+    return Path(named).absolute() if named else (state or default_state()).home / "models"
+
+
 def ledger_of(recipe: Recipe, state: State | None = None) -> Ledger:
     """What writing a recipe has cost so far."""
-    return Ledger((state or default_state()).home / "models" / "ledgers" / f"{recipe.name}.db")
+    return Ledger(models_folder(state) / "ledgers" / f"{recipe.name}.db")
 
 
 def orders_of(recipe: Recipe, orders: Sequence[Order], settings: WriterSettings) -> list[draft.Order]:
@@ -89,7 +96,7 @@ async def opened(
             known[spec] = open_model(
                 spec,
                 base_url=settings.base_url,
-                cache=state.home / "models" / "replies",
+                cache=models_folder(state) / "replies",
                 ledger=ledger,
                 ceiling=Ceiling(settings.max_dollars, settings.max_tokens),
                 prices=prices,

@@ -74,8 +74,10 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "swapped_between_reads",
         "two tests read the same state",
-        f"cp /srv/numbers.txt /srv/other; {SUM_SOLUTION}; {_SPOILED}; "
-        + behind("cd /srv; while :; do mv other x; mv numbers.txt other; mv x numbers.txt; done"),
+        f"{SUM_SOLUTION}; cp /srv/sum.txt /tmp/s; {_SPOILED}; "  # at no moment are both files right
+        + behind(
+            "while :; do echo 0 > /srv/sum.txt; cp /tmp/n /srv/numbers.txt; echo changed > /srv/numbers.txt; cp /tmp/s /srv/sum.txt; done"
+        ),
         scope="engine",
     ),
     Attack(

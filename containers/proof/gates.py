@@ -31,6 +31,10 @@ class Variation:
     timezone: str
     hash_seed: int
 
+    def __str__(self) -> str:
+        days = f"clock {self.clock_offset // DAY:+} days"
+        return f"host {self.hostname}, {days}, time zone {self.timezone}, hash seed {self.hash_seed}"
+
     @property
     def env(self) -> dict[str, str]:
         """The part of it that an environment brings about."""
@@ -161,9 +165,11 @@ def oracle(bench: Bench) -> Verdict | None:
         _must_be_valid(run.score)
     solved = sum(run.score.binary for run in runs)
     if solved < len(runs):
-        worst = next(run for run in runs if not run.score.binary)
-        reason = "solution_flaky" if solved else "solution_fails"
-        return fails(Gate.ORACLE, reason, f"{solved} of {len(runs)} runs; {_why(worst)}", solved=solved, runs=len(runs))
+        variation, worst = next(pair for pair in zip(VARIATIONS, runs, strict=True) if not pair[1].score.binary)
+        reason, where = ("solution_flaky", f"not with {variation}; ") if solved else ("solution_fails", "")
+        return fails(
+            Gate.ORACLE, reason, f"{solved} of {len(runs)} runs; {where}{_why(worst)}", solved=solved, runs=len(runs)
+        )
     slowest = max(run.ran.seconds for run in runs)
     figures = {"solved": solved, "runs": len(runs), "solve_seconds": round(slowest, 4)}
     return Verdict(gate=Gate.ORACLE, holds=True, figures=dict(figures))

@@ -2,7 +2,8 @@
 
 Looked for: every string of the truth (12 characters and more) whose key is not declared discoverable, every compound value of
 the truth as a whole, and the bodies of the solution, plainly and as base64 or hex. Looked through: the instruction, the
-Dockerfile, and each layer of the image, with archives unpacked and git objects read.
+Dockerfile, and each layer of the image, with archives unpacked, JSON read and
+git objects too.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MIN_STRING = 12
 MIN_COMPOUND = 24
 MIN_BODY = 200
 MAX_FILE = 8 << 20
+MAX_JSON = 1 << 20
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n(.*?)\n\s*\1\s*$", re.DOTALL | re.MULTILINE)
 
 
@@ -118,6 +120,8 @@ def layer_files(archive: bytes) -> Iterator[tuple[str, bytes]]:
 def opened(name: str, content: bytes, depth: int = 0) -> Iterator[tuple[str, bytes]]:
     """A file's content and, where it is compressed or an archive, what it holds (three levels deep)."""
     yield name, content
+    if (laid_out_again := _as_compound(content)) is not None:
+        yield name, laid_out_again
     if depth >= 3:
         return
     try:
@@ -135,6 +139,16 @@ def opened(name: str, content: bytes, depth: int = 0) -> Iterator[tuple[str, byt
         return
     for member, data in inner:
         yield from opened(f"{name}!{member}", data, depth + 1)
+
+
+def _as_compound(content: bytes) -> bytes | None:
+    """JSON in the one form that compound needles have, however it is laid out; None where it is not JSON."""
+    if len(content) > MAX_JSON or content.lstrip()[:1] not in (b"{", b"["):
+        return None
+    try:
+        return json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
 
 
 def _unpack(content: bytes) -> list[tuple[str, bytes]]:

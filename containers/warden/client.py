@@ -23,6 +23,7 @@ from generators.errors import EngineError, SandboxFault
 
 _READY_SECONDS = 60.0
 _MESSAGE = 1 << 20
+_FULL = "No space left on device"
 # Without the site module, which doubles the interpreter's memory.
 _START = """
 import json, sys
@@ -32,6 +33,10 @@ from containers.linux.identity import IdMap
 from containers.warden.server import main
 main(int(sys.argv[1]), sys.argv[2], IdMap(*json.loads(sys.argv[3])))
 """
+
+
+class OperationError(SandboxFault):
+    """An operation was refused by the file system inside: not for want of room, and not for a process that is gone."""
 
 
 class Reply:
@@ -68,7 +73,8 @@ class Reply:
                 value: Any = json.loads(text)
                 break
         if isinstance(value, dict) and "error" in value:
-            raise SandboxFault(str(cast(dict[str, object], value)["error"]))
+            text = str(cast(dict[str, object], value)["error"])
+            raise (SandboxFault if _FULL in text else OperationError)(text)
         return cast(Any, value), fds
 
     def close(self) -> None:

@@ -147,6 +147,8 @@ def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
         if entry["kind"] == "directory":
             os.makedirs(path, exist_ok=True)
         else:
+            if entry["into"] and os.path.isdir(path):
+                path = os.path.join(path, entry["into"])
             os.makedirs(os.path.dirname(path), exist_ok=True)
             if os.path.islink(path):
                 os.unlink(path)

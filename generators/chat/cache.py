@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from generators.chat.model import UNTAGGED, Ask, ChatModel, Reply, Tag
 from generators.digest import canonical_json, digest_of, sha256_hex
-from generators.errors import StorageError
+from generators.errors import AnswerFault, AnswerReason, RefusedError, StorageError
 from generators.task import Record
 
 VERSION = 1
@@ -28,12 +28,23 @@ _SHORTEST, _LONGEST = 0.01, 0.25  # seconds between two looks at a lock that ano
 Booking = Callable[[Tag, Reply], None]
 
 
+class Useless(Record):
+    """An answer that came, was paid for, and is of no use: asking the same again would not be another answer's worth."""
+
+    reason: AnswerReason
+    message: str
+
+    def fault(self) -> AnswerFault:
+        """The fault that it was."""
+        return RefusedError(self.message) if self.reason == "refused" else AnswerFault(self.message, self.reason)
+
+
 class Kept(Record):
-    """The content of a reply's file."""
+    """The content of a file."""
 
     key: str
     digest: str
-    reply: Reply
+    reply: Reply | Useless
 
     def whole(self, key: str) -> bool:
         """Whether this is that key's reply, undamaged."""
@@ -61,16 +72,24 @@ class Replies:
         return self.folder / key[:2] / f"{key}.json"
 
     def load(self, key: str) -> Reply | None:
-        """A reply that is there and whole, marked as cached."""
+        """A reply that is there and whole, marked as cached.
+
+        Raises:
+            AnswerFault: what is there is of no use, as it was when it came.
+        """
         try:
             kept = Kept.model_validate_json(self.path(key).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
         except OSError as error:
             raise StorageError(f"reading the cache of replies in {self.folder}: {error.strerror}") from error
-        return kept.reply.model_copy(update={"cached": True}) if kept.whole(key) else None
+        if not kept.whole(key):
+            return None
+        if isinstance(kept.reply, Useless):
+            raise kept.reply.fault()
+        return kept.reply.model_copy(update={"cached": True})
 
-    def save(self, key: str, reply: Reply) -> None:
+    def save(self, key: str, reply: Reply | Useless) -> None:
         """Keep a reply, whole or not at all."""
         path = self.path(key)
         kept = {"key": key, "digest": sha256_hex(reply.canonical()), "reply": reply.model_dump(mode="json")}
@@ -143,7 +162,11 @@ class CachedModel:
             if reply := self._replies.load(key):  # another had it while this one waited
                 self._book(tag, reply)
                 return reply
-            reply = await self._inner.ask(ask, tag)
+            try:
+                reply = await self._inner.ask(ask, tag)
+            except AnswerFault as fault:
+                self._replies.save(key, Useless(reason=fault.reason, message=str(fault)))
+                raise
             self._replies.save(key, reply)
             return reply
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 import types
+from functools import cache
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -27,8 +28,16 @@ from generators.written.problems import AnswerError
 R = TypeVar("R", bound=Record)
 MAX_CHARACTERS = 1_000_000
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_JSON_FENCE = re.compile(r"```(?:json)?[ \t]*\n(\{.*?\})\s*```", re.DOTALL)
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_JSON_FENCE = re.compile(r"```(?:json)?[ \t]*\n(?=\{)")
+_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
+_MOST_ITEMS = 200
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)
 
 
 def parse(kind: type[R], text: str) -> R:
@@ -50,6 +59,7 @@ def parse(kind: type[R], text: str) -> R:
     return _validated(kind, fields)
 
 
+@cache
 def form(kind: type[Record]) -> str:
     """How a tagged answer of this kind looks, with what each field is: for a prompt."""
     return "\n".join(_form(kind, ""))
@@ -66,13 +76,20 @@ def _known(kind: type[BaseModel]) -> str:
 
 def _validated(kind: type[R], fields: dict[str, Any]) -> R:
     try:
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
         return kind.model_validate(fields)
+    except (UnicodeError, OverflowError, RecursionError) as error:
+        raise AnswerError("malformed", f"the answer holds what no text can hold: {str(error)[:200]}") from error
     except ValidationError as error:
         problems = [
             f"{'.'.join(str(part) for part in problem['loc']) or 'answer'}: {problem['msg'].removeprefix('Value error, ')}"
             for problem in error.errors()[:4]
         ]
         raise AnswerError("malformed", "; ".join(problems)[:1500]) from error
+    except ValueError as error:  # infinite numbers
+        raise AnswerError(
+            "malformed", f"the answer holds a number that JSON does not have: {str(error)[:200]}"
+        ) from error
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------------------
@@ -81,20 +98,26 @@ def _validated(kind: type[R], fields: dict[str, Any]) -> R:
 def _json_object(kind: type[BaseModel], text: str) -> dict[str, Any] | None:
     """The JSON object an answer consists of, alone or in a code fence; None where it is not JSON."""
     fenced = _JSON_FENCE.search(text)
-    for candidate in (text, fenced[1] if fenced and not _opening(kind).search(text) else ""):
-        if not candidate.startswith("{"):
-            continue
-        try:
-            value: Any = json.loads(candidate, strict=False)
-        except (ValueError, RecursionError):
-            if candidate is text and not _opening(kind).search(text):
-                raise AnswerError(
-                    "invalid_json", "the answer begins like a JSON object but is not valid JSON"
-                ) from None
-            continue
-        if isinstance(value, dict):
-            return cast(dict[str, Any], value)
-    return None
+    start = (
+        0
+        if text.startswith("{")
+        else fenced.end()
+        if fenced
+        else text.find("{")
+        if _opening(kind).search(text) is None
+        else -1
+    )
+    if start < 0 or _opening(kind).search(text, 0, start):
+        return None
+    try:
+        value: Any = _DECODER.raw_decode(text, start)[0]  # a remark may follow
+    except (ValueError, RecursionError) as error:
+        if start == 0 or _opening(kind).search(text) is None:
+            raise AnswerError(
+                "invalid_json", f"the JSON object of the answer is not valid: {str(error)[:200]}"
+            ) from None
+        return None
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
 # --- tags ---------------------------------------------------------------------------------------------------------------------
@@ -104,27 +127,30 @@ def _opening(kind: type[BaseModel]) -> re.Pattern[str]:
     return re.compile(rf"<({'|'.join(kind.model_fields)})>")
 
 
-def _tagged(kind: type[BaseModel], text: str) -> dict[str, Any]:
+def _tagged(kind: type[BaseModel], text: str, follows: str = r"```\s*\Z|</item>\s*\Z|") -> dict[str, Any]:
     """Fields by their tags, in whatever order; the first of a name counts."""
     found: dict[str, Any] = {}
     opening, position = _opening(kind), 0
-    while match := opening.search(text, position):
+    after = re.compile(rf"\s*(?:{follows}<(?:{'|'.join(kind.model_fields)})>|\Z)")
+    while len(found) < len(kind.model_fields) and (match := opening.search(text, position)):
         name = match[1]
-        content, position = _until_closed(
-            text, match.end(), name, rf"<(?:{'|'.join(kind.model_fields)})>|</item>|\Z|```"
-        )
+        content, position = _until_closed(text, match.end(), name, after)
         found.setdefault(name, _value(name, kind.model_fields[name], content))
     return found
 
 
-def _until_closed(text: str, start: int, name: str, follows: str) -> tuple[str, int]:
+def _until_closed(text: str, start: int, name: str, after: re.Pattern[str]) -> tuple[str, int]:
     """The content up to the closing tag after which something known follows (else the last one), and where it ends."""
-    closing = list(re.finditer(rf"</{name}>", text[start:]))
-    if not closing:
+    tag, last = f"</{name}>", -1
+    at = text.find(tag, start)
+    while at >= 0:
+        last = at
+        if after.match(text, at + len(tag)):
+            break
+        at = text.find(tag, at + len(tag))
+    if last < 0:
         raise AnswerError("unclosed_tag", f"<{name}> is not closed")
-    after = re.compile(rf"\s*(?:{follows})")
-    fitting = [match for match in closing if after.match(text, start + match.end())] or closing[-1:]
-    return text[start : start + fitting[0].start()], start + fitting[0].end()
+    return text[start:last], last + len(tag)
 
 
 def _value(name: str, info: FieldInfo, content: str) -> Any:
@@ -134,8 +160,10 @@ def _value(name: str, info: FieldInfo, content: str) -> Any:
     if _is_text(info):
         return content.strip() if _is_short(info) else _text(content)
     plain = fence[1] if (fence := _FENCE.match(content)) else content
+    if _is_words(info) and not plain.lstrip().startswith(("[", '"')):
+        return _words(plain)
     try:
-        return json.loads(plain, strict=False)
+        return json.loads(plain, strict=False, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         if (bare := plain.strip()) and not bare.startswith(("{", "[", '"')):
             return bare  # a number, a name of a choice
@@ -144,10 +172,14 @@ def _value(name: str, info: FieldInfo, content: str) -> Any:
 
 def _items(kind: type[BaseModel], content: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    position = 0
-    while (start := content.find("<item>", position)) >= 0:
-        body, position = _until_closed(content, start + len("<item>"), "item", r"<item>|\Z")
-        found.append(_tagged(kind, body))
+    first = "|".join(kind.model_fields)
+    after, position = (
+        re.compile(rf"[^<]*<item>\s*<(?:{first})>|\s*\Z"),
+        0,
+    )  # words between two items are no part of either
+    while len(found) < _MOST_ITEMS and (start := content.find("<item>", position)) >= 0:
+        body, position = _until_closed(content, start + len("<item>"), "item", after)
+        found.append(_tagged(kind, body, ""))
     return found
 
 
@@ -170,6 +202,19 @@ def _bare(annotation: Any) -> Any:
 
 def _is_text(info: FieldInfo) -> bool:
     return _bare(info.annotation) is str
+
+
+def _is_words(info: FieldInfo) -> bool:
+    """Whether it is a list of texts."""
+    annotation = _bare(info.annotation)
+    return get_origin(annotation) is tuple and _bare(get_args(annotation)[0]) is str
+
+
+def _words(content: str) -> list[str]:
+    """A list that is not JSON: items in tags, or words by lines and commas; `none` is an empty one."""
+    text = re.sub(r"</?item>", "\n", content)
+    words = [word.strip().lstrip("-* ").strip("`'\"") for word in re.split(r"[\n,]", text)]
+    return [word for word in words if word and word.lower() not in ("none", "n/a")]
 
 
 def _is_short(info: FieldInfo) -> bool:

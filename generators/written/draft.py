@@ -26,7 +26,7 @@ from generators.task import (
     Task,
     TestSpec,
 )
-from generators.written.problems import STAGES, AnswerError, DroppedError, Problem, Round, Stage
+from generators.written.problems import AnswerError, DroppedError, Problem, Round, Stage
 from generators.written.prompts import versions
 from generators.written.records import Completion, Description, Environment, FurnishedEnvironment, Misses, Solution
 
@@ -78,7 +78,8 @@ class Written:
 
     def answered(self, stage: Stage, answer: Record) -> Written:
         """With an answer."""
-        return replace(self, answers={**self.answers, stage: answer})
+        problems = {key: value for key, value in self.problems.items() if key != stage}
+        return replace(self, answers={**self.answers, stage: answer}, problems=problems)
 
     def without(self, *stages: Stage) -> Written:
         """Without the answers of some stages; what was said in them is kept for a repair."""
@@ -95,8 +96,11 @@ class Written:
         if number > MOST_ROUNDS:
             raise DroppedError(problem, self.rounds)
         rounds = (*self.rounds, Round(stage, number, problem.reason, problem.detail))
-        stale = STAGES if stage == "describe" else (stage, "judge")
-        return replace(self.without(*stale), problems={**self.problems, stage: problem}, rounds=rounds)
+        if stage == "describe":  # all that followed was about another task
+            said: dict[Stage, str] = {stage: self.said.get(stage, "")}
+            problems: dict[Stage, Problem] = {stage: problem}
+            return replace(self, answers={}, said=said, problems=problems, rounds=rounds)
+        return replace(self.without(stage, "judge"), problems={**self.problems, stage: problem}, rounds=rounds)
 
     def round_of(self, stage: Stage) -> int:
         """How often a stage has been repaired."""

@@ -11,9 +11,14 @@ from importlib.resources import files
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
-_JINJA = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True, autoescape=False)
+_JINJA = Environment(undefined=StrictUndefined, keep_trailing_newline=True, lstrip_blocks=True, autoescape=False)
+
+
+@cache
+def _compiled(template: str) -> Template:
+    return _JINJA.from_string(template)
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Prompt:
 
     def render(self, **values: object) -> str:
         """The text with these values."""
-        return _JINJA.from_string(self.template).render(**values).strip() + "\n"
+        return _compiled(self.template).render(**values).strip() + "\n"
 
 
 @cache

@@ -5,15 +5,44 @@ Field descriptions are part of the prompt. Lists of records become repeated <ite
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+import re
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from generators.bases import Base
 from generators.fixtures.spec import FixtureSpec
 from generators.task import Record, Text
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,60}$")]
+
+def _name(value: object) -> object:
+    """`Off-by-one` is meant as `off_by_one`."""
+    return re.sub(r"[^a-z0-9]+", "_", value.lower()).strip("_") if isinstance(value, str) else value
+
+
+def _mode(value: object) -> object:
+    """644, "0o644" and git's "100644" are all meant as "0644"."""
+    text = str(value).strip().lower().removeprefix("0o") if isinstance(value, str | int) else value
+    return f"0{text[-3:]}" if isinstance(text, str) and re.fullmatch(r"(?:100)?0?[0-7]{3}", text) else text
+
+
+def _object(value: object) -> object:
+    """A JSON object in a JSON text."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _pairs(value: object) -> object:
+    """{"test_a": 0.5} is meant as a list of pairs."""
+    if not isinstance(value, dict):
+        return value
+    return [{"test": test, "weight": weight} for test, weight in cast(dict[str, object], value).items()]
+
+
+Name = Annotated[str, BeforeValidator(_name), Field(pattern=r"^[a-z][a-z0-9_]{0,60}$")]
 TestName = Annotated[str, Field(pattern=r"^test_[a-zA-Z0-9_]{1,80}$")]
 
 
@@ -25,12 +54,12 @@ class Description(Record):
         str,
         Field(min_length=120, max_length=8000, description="all that the agent sees; absolute paths, exact formats"),
     ]
-    truth: dict[str, JsonValue] = Field(
+    truth: Annotated[dict[str, JsonValue], BeforeValidator(_object)] = Field(
         min_length=1,
         description="a JSON object: the expected results that the tests compare with, never shown to the agent",
     )
     discoverable: tuple[str, ...] = Field(
-        (), description="a JSON list: keys of truth whose single values have to occur in the files of the image"
+        default=(), description="a JSON list: keys of truth whose single values have to occur in the files of the image"
     )
 
 
@@ -39,20 +68,24 @@ class File(Record):
 
     path: Annotated[str, Field(min_length=1, max_length=200, description="relative, without '..'")]
     content: str = Field(description="the whole text of the file")
-    mode: str = Field("0644", pattern=r"^0?[0-7]{3,4}$", description="permissions, octal")
+    mode: Annotated[str, BeforeValidator(_mode)] = Field(
+        default="0644", pattern=r"^0?[0-7]{3,4}$", description="permissions, octal"
+    )
 
 
 class Environment(Record):
     """Stage 2: the container in its initial state, and tests that it is."""
 
-    base: Base = Field(Base.PYTHON, description="python, build (with gcc) or science (with numpy)")
+    base: Base = Field(default=Base.PYTHON, description="python, build (with gcc) or science (with numpy)")
     packages: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]{1,60}$")], ...] = Field(
-        (), max_length=12, description="a JSON list: further Debian packages; the only thing that comes from a network"
+        default=(),
+        max_length=12,
+        description="a JSON list: further Debian packages; the only thing that comes from a network",
     )
     dockerfile: Annotated[
         str, Field(max_length=20_000, description="lines after the packages: COPY, RUN, ENV, WORKDIR, USER; no FROM")
     ]
-    files: tuple[File, ...] = Field((), max_length=64, description="the build context")
+    files: tuple[File, ...] = Field(default=(), max_length=64, description="the build context")
     initial_tests: Text = Field(description="a pytest module: plain functions test_*, standard library only")
 
 
@@ -84,8 +117,12 @@ class Completion(Record):
     source: Text = Field(
         description="a pytest module: plain functions test_*, standard library only; TRUTH is a global"
     )
-    weights: tuple[Weight, ...] = Field(min_length=1, description="goals, which fail on the untouched container")
-    guards: tuple[TestName, ...] = Field((), description="a JSON list: tests that hold before and must hold after")
+    weights: Annotated[tuple[Weight, ...], BeforeValidator(_pairs)] = Field(
+        min_length=1, description="goals, which fail on the untouched container"
+    )
+    guards: tuple[TestName, ...] = Field(
+        default=(), description="a JSON list: tests that hold before and must hold after"
+    )
     requirements: tuple[Mapped, ...] = Field(min_length=1, description="every test is named at least once")
 
 
@@ -114,7 +151,9 @@ class Judgement(Record):
     """A judge's opinion on the whole task, before it is tried."""
 
     verdict: Literal["accept", "revise"]
-    stage: Literal["describe", "environment", "tests"] = Field("describe", description="which part has to be revised")
+    stage: Literal["describe", "environment", "tests"] = Field(
+        default="describe", description="which part has to be revised"
+    )
     reasons: str = Field(
-        "", description="what a fair and careful agent could not know, or what is checked without being said"
+        default="", description="what a fair and careful agent could not know, or what is checked without being said"
     )

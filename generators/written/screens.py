@@ -7,38 +7,54 @@ the machine is the sandbox, and what decides is the proof.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
+import warnings
+from collections.abc import Iterator
+from typing import cast
 
 from generators.task import ContextFile
 from generators.written.problems import AnswerError
 from generators.written.records import Completion, Description, Environment, Misses, Solution
 
-INSTRUCTIONS = frozenset({"COPY", "RUN", "ENV", "WORKDIR", "USER"})
+INSTRUCTIONS = frozenset({"COPY", "RUN", "ENV", "ARG", "WORKDIR", "USER", "SHELL", "CMD", "ENTRYPOINT"})
 CONTEXT_BYTES = 4 << 20
+# Where a command begins, its folder included.
+_AT = r"(?:^|[;&|({`]|\bthen\b|\bdo\b|\bsudo\b|\bexec\b|\bxargs\b|\btime\b|\benv\b(?:[ \t]+\w+=\S+)*|-c[ \t]+['\"])[ \t]*(?:/\S*/)?"
 _NETWORK = re.compile(
-    r"\b(?:curl|wget|apt|apt-get|aptitude|pip3?|pipx|npm|npx|yarn|cargo|gem|scp|ssh|rsync|telnet|nc|ncat)\s+(?!--version)"
-    r"|\bgit\s+(?:clone|fetch|pull|submodule\s+update)\b[^\n]*\b(?:https?|ssh|git)://|/dev/(?:tcp|udp)/|\bgo\s+(?:get|install)\b"
+    _AT + r"(?:(?:curl|wget|apt|apt-get|aptitude|scp|ssh|rsync|telnet|nc|ncat)[ \t]+(?!--?version)"
+    r"|(?:npm|yarn|pnpm|cargo|gem|go)[ \t]+(?:i|ci|add|get|install)\b(?!.*--(?:offline|no-index))|npx[ \t]"
+    r"|(?:python3?[ \t]+-m[ \t]+)?pip3?[ \t]+(?:install|download)\b(?!.*--no-index)"
+    r"|git[ \t]+(?:-\S+[ \t]+\S+[ \t]+)*(?:clone|fetch|pull|submodule[ \t]+update)\b[^;&|\n]*(?:(?:https?|ssh|git)://|git@))|/dev/(?:tcp|udp)/",
+    re.MULTILINE,
 )
+_OWN_HOST = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
 _HOST = re.compile(
-    r"docker\.sock|/proc/(?:1|sys|sysrq-trigger|kcore)\b|/proc/\d+/root|/sys/(?:fs/cgroup|kernel)|--privileged|\bnsenter\b|\bunshare\b|\bpivot_root\b"
-    r"|\bmount\s+-|\bmknod\b|\binsmod\b|/dev/(?:mem|sd[a-z]|nvme)|release_agent"
+    r"docker\.sock|(?<![\w/.-])(?:/proc/(?:1|sys|sysrq-trigger|kcore)\b|/proc/\d+/root|/sys/(?:fs/cgroup|kernel)|/dev/(?:mem|sd[a-z]|nvme))\b"
+    r"|--privileged|release_agent|" + _AT + r"(?:nsenter|unshare|pivot_root|mount|mknod|insmod)\b",
+    re.MULTILINE,
 )
 _SECRETS = re.compile(
-    r"(?:OPENAI|ANTHROPIC|AWS|AZURE|GITHUB|HF|HUGGING_?FACE|WANDB)_[A-Z_]*(?:KEY|TOKEN|SECRET)|169\.254\.169\.254|/run/secrets"
-    r"|/proc/(?:self|\d+|1)/environ|\b(?:printenv|env)\s*[|>]"
+    r"\$\{?(?:OPENAI|ANTHROPIC|AWS|AZURE|GITHUB|HF|HUGGING_?FACE|WANDB)_[A-Z_]*(?:KEY|TOKEN|SECRET)|169\.254\.169\.254|/run/secrets"
+    r"|/proc/(?:self|\d+)/environ|" + _AT + r"(?:printenv\b|env\s*(?:[|>]|$))",
+    re.MULTILINE,
 )
-_ENGLISH = frozenset(
-    "the a an to of and in is are for with on be that it as at by from or each must not this".split()  # noqa: SIM905
+_ENGLISH_WORDS = "the a an to of and in is are for with on be that it as at by from or each must not this"
+_FOREIGN_WORDS = (
+    "der das und ist nicht mit für auf ein eine dem den le les des et est dans pour une sur el los las que y para con het een van "
+    "voor niet zijn il di che per sono não com em uma"
 )
-_MIN_ENGLISH = 0.12  # of all words; English prose has about 0.4
+_ENGLISH, _FOREIGN = frozenset(_ENGLISH_WORDS.split()), frozenset(_FOREIGN_WORDS.split())
+_FAILING = ("fail", "raises", "check_call", "check_output", "check_returncode", "index")
+_MIN_ENGLISH = 0.06  # of all words; English prose has about 0.4, a list of columns still 0.1
 
 
 def description(answer: Description) -> None:
-    """The instruction can be read by whom it is for, and does not hold the whole truth."""
+    """The instruction can be read by whom it is for."""
     words = re.findall(r"[^\W\d_]+", answer.instruction.lower())
-    share = sum(word in _ENGLISH for word in words) / max(1, len(words))
-    if len(words) < 15 or share < _MIN_ENGLISH:
+    english, foreign = (sum(word in known for word in words) for known in (_ENGLISH, _FOREIGN))
+    if len(words) < 15 or english < _MIN_ENGLISH * len(words) or foreign >= english:
         raise AnswerError("other_language", "the instruction has to be written in English")
     if unknown := sorted(set(answer.discoverable) - set(answer.truth)):
         raise AnswerError("malformed", f"discoverable names keys that truth does not have: {', '.join(unknown)}")
@@ -53,12 +69,19 @@ def environment(answer: Environment) -> None:
             raise AnswerError(
                 "dockerfile_instruction", f"{line[:80]!r}: only {', '.join(sorted(INSTRUCTIONS))} may be used"
             )
-        if "<<" in line and re.search(r"<<-?\s*['\"]?\w+['\"]?\s*$", line):
+        if re.search(r"(?<!<)<<-?\s*['\"]?[A-Za-z_]\w*['\"]?(?:\s*$|\s+/)", line):
             raise AnswerError(
                 "dockerfile_instruction", f"{line[:80]!r}: heredocs are not supported; put the text into a file"
             )
-    scripts = [*(line for line in lines if line.upper().startswith(("RUN", "ENV")))]
-    scripts += [file.content for file in answer.files if _is_script(file.path, file.content)]
+        if word in ("COPY", "WORKDIR") and re.search(r"\s/(?:proc|sys|dev)(?:/|\s|$)", line):
+            raise AnswerError("environment_host", f"{line[:80]!r}: /proc, /sys and /dev are not part of an image")
+        flags = [flag.split("=")[0] for flag in line.split()[1:] if flag.startswith("--")] if word == "COPY" else []
+        if set(flags) - {"--chmod", "--chown"} or re.match(r"RUN\s+--", line, re.IGNORECASE):
+            raise AnswerError(
+                "dockerfile_instruction", f"{line[:80]!r}: of flags, COPY --chown and --chmod may be used"
+            )
+    steps = [_command(line) for line in lines if line.upper().startswith("RUN")]
+    scripts = [*steps, *(file.content for file in answer.files if any(_runs(step, file.path) for step in steps))]
     for text in scripts:
         _harmless(text)
     size = sum(len(file.content.encode()) for file in answer.files)
@@ -66,35 +89,56 @@ def environment(answer: Environment) -> None:
         raise AnswerError(
             "context_too_big", f"the files hold {size} bytes; make long data by a program with a fixed seed"
         )
+    if len({file.path for file in answer.files}) < len(answer.files):
+        raise AnswerError("context_path", "two files have the same path")
     for file in answer.files:
         try:
             ContextFile.of(file.path, "")
         except ValueError as error:
-            raise AnswerError("context_path", str(error).splitlines()[-1][:200]) from error
+            raise AnswerError(
+                "context_path", f"{file.path!r} must be relative, without empty, '.' or '..' parts"
+            ) from error
     python_tests(answer.initial_tests, "initial_tests")
 
 
 def _harmless(text: str) -> None:
-    for reason, pattern, what in (
-        ("environment_secrets", _SECRETS, "keys and the build's environment are no part of a task"),
-        ("environment_host", _HOST, "a build step may not touch the host, its devices or its kernel"),
+    """What a build step runs. Comments do nothing, and a container may talk to itself."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    outward = "\n".join(line for line in lines if not _OWN_HOST.search(line))
+    for reason, pattern, searched, what in (
+        ("environment_secrets", _SECRETS, "\n".join(lines), "keys and the build's environment are no part of a task"),
+        ("environment_host", _HOST, "\n".join(lines), "a build step may not touch the host, its devices or its kernel"),
         (
             "environment_network",
             _NETWORK,
+            outward,
             "build steps run without a network; name Debian packages in `packages`, write files in `files`",
         ),
     ):
-        if found := pattern.search(text):
-            raise AnswerError(reason, f"{found[0].strip()!r} in a build step: {what}")
+        if found := pattern.search(searched):
+            raise AnswerError(reason, f"{found[0].strip(' ;&|(')!r} in a build step: {what}")
 
 
-def _is_script(path: str, content: str) -> bool:
-    return content.startswith("#!") or path.endswith((".sh", ".bash"))
+def _command(line: str) -> str:
+    """What a RUN line runs; the words of the exec form as one line."""
+    text = line[3:].strip()
+    try:
+        words: object = json.loads(text) if text.startswith("[") else text
+    except ValueError:
+        words = text
+    return " ".join(map(str, cast(list[object], words))) if isinstance(words, list) else text
+
+
+def _runs(step: str, path: str) -> bool:
+    """Whether a step runs a file of the context."""
+    name = re.escape(path.rsplit("/", 1)[-1])
+    by = r"(?:(?:ba)?sh|source|\.|python3?|perl|make[ \t]+-f|g?awk[ \t]+-f)[ \t]+(?:-\S+[ \t]+)*\S*"
+    return re.search(rf"{_AT}(?:{by})?(?:\./)?{name}(?![\w.-])", step) is not None
 
 
 def _logical_lines(dockerfile: str) -> list[str]:
-    joined = re.sub(r"\\[ \t]*\n", " ", dockerfile)
-    return [line.strip() for line in joined.splitlines() if line.strip() and not line.strip().startswith("#")]
+    kept = "\n".join(line for line in dockerfile.splitlines() if not line.strip().startswith("#"))
+    return [line.strip() for line in re.sub(r"\\[ \t]*\n", " ", kept).splitlines() if line.strip()]
 
 
 def completion(answer: Completion, instruction: str) -> None:
@@ -115,7 +159,7 @@ def completion(answer: Completion, instruction: str) -> None:
         raise AnswerError("weights_sum", f"the weights sum to {total:g}, not to 1")
     text = " ".join(instruction.split())
     for item in answer.requirements:
-        if " ".join(item.sentence.split()) not in text:
+        if not item.sentence.strip() or " ".join(item.sentence.split()) not in text:
             raise AnswerError("spec_sentence_missing", f"not word for word in the instruction: {item.sentence[:120]!r}")
     cited = {name for item in answer.requirements for name in item.tests}
     if unmapped := sorted(set(listed) - cited):
@@ -131,10 +175,16 @@ def python_tests(source: str, label: str) -> list[str]:
         AnswerError: it does not compile, imports what is not there, or has tests that take arguments or check nothing.
     """
     try:
+        with warnings.catch_warnings(action="ignore"):  # said better below
+            compile(source, label, "exec", dont_inherit=True)
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
         raise AnswerError("tests_syntax_error", f"{label}{where}") from error
+    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body):
+        raise AnswerError(
+            "tests_syntax_error", f"{label}: imports from __future__ cannot be used, something precedes them"
+        )
     if missing := sorted(_imported(tree) - sys.stdlib_module_names - {"pytest"}):
         raise AnswerError(
             "tests_import_missing", f"{label} imports {', '.join(missing)}; only the standard library is there"
@@ -142,13 +192,44 @@ def python_tests(source: str, label: str) -> list[str]:
     tests = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
     if not tests:
         raise AnswerError("tests_empty", f"{label} defines no function test_*")
-    helpers = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _checks(node, set())}
+    if len({test.name for test in tests}) < len(tests):
+        raise AnswerError("tests_named_twice", f"{label} defines two tests of the same name")
+    checking = _checking(tree)
     for test in tests:
-        if test.args.args or test.args.kwonlyargs or test.args.posonlyargs:
+        given = test.args
+        if given.args or given.kwonlyargs or given.posonlyargs or given.vararg or given.kwarg:
             raise AnswerError("tests_arguments", f"{test.name} takes arguments; there are no fixtures")
-        if not _checks(test, helpers):
-            raise AnswerError("tests_check_nothing", f"{test.name} asserts nothing, so it always passes")
+        if test.name not in checking:
+            raise AnswerError("tests_check_nothing", f"{test.name} asserts nothing that can be false")
     return [test.name for test in tests]
+
+
+def _checking(tree: ast.Module) -> set[str]:
+    """Names of functions (methods too) that can fail on purpose, by themselves or by what they call."""
+    calls: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        own = list(_own_nodes(function))
+        calls.setdefault(function.name, set()).update(_called(node) for node in own if isinstance(node, ast.Call))
+        if any(_fails(node) for node in own):
+            found.add(function.name)
+    while new := {name for name, called in calls.items() if name not in found and called & found}:
+        found |= new
+    return found
+
+
+def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """What runs when a function is called: not what functions inside of it do."""
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            todo += ast.iter_child_nodes(node)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -161,18 +242,22 @@ def _imported(tree: ast.Module) -> set[str]:
     return found
 
 
-def _checks(function: ast.FunctionDef, helpers: set[str]) -> bool:
-    """Whether a function can fail on purpose: an assertion that is no constant, a raise, or a helper with one."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant):
-            return True
-        if isinstance(node, ast.Raise):
-            return True
-        if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-            if name in helpers or name in ("fail", "raises", "check_call", "check_output"):
-                return True
-    return False
+def _fails(node: ast.AST) -> bool:
+    """Whether this can fail on purpose: an assertion that is not always true, a raise, or a call that does so."""
+    if isinstance(node, ast.Assert):
+        return not _always_true(node.test)
+    if isinstance(node, ast.Call):
+        checked = any(
+            key.arg == "check" and isinstance(key.value, ast.Constant) and key.value.value for key in node.keywords
+        )
+        return checked or _called(node).startswith("assert") or _called(node) in _FAILING
+    return isinstance(node, ast.Raise)
+
+
+def _always_true(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(_always_true(value) for value in test.values)
+    return isinstance(test, ast.Constant) or (isinstance(test, ast.Tuple) and bool(test.elts))
 
 
 def solution(answer: Solution) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from generators.chat.model import Ask, ChatModel, Effort, Message, Tag
 from generators.errors import AnswerFault
@@ -133,11 +135,16 @@ class Writer:
             max_tokens=template.max_tokens + (_THINKING if models.reasoning else 0),
             temperature=None if models.reasoning else template.temperature,
             reasoning=models.reasoning,
-            answer_schema=kind.model_json_schema() if models.structured else None,
+            answer_schema=_schema(kind) if models.structured else None,
             sample=number,
         )
         reply = await models.of(stage).ask(ask, Tag(written.order.name, stage, number))
         return written.heard(stage, reply.text)
+
+
+@cache
+def _schema(kind: type[Record]) -> dict[str, Any]:
+    return kind.model_json_schema()
 
 
 def _conversation(written: Written, stage: Stage, kind: type[Record], structured: bool) -> tuple[Message, ...]:
@@ -175,18 +182,28 @@ def _values(written: Written, stage: Stage) -> dict[str, object]:
     values: dict[str, object] = {"description": answers.render(about)}
     if stage == "environment":
         fixture = "" if cell.fixture == "text_only" else cell.fixture
-        return {**values, "fixture": fixture, "fixture_schema": json.dumps(fixture_schema(fixture)) if fixture else ""}
+        return {
+            **values,
+            "cell": cell.describe(),
+            "fixture": fixture,
+            "fixture_schema": json.dumps(fixture_schema(fixture)) if fixture else "",
+        }
     environment = written.get("environment", Environment)
-    values["environment"] = answers.render(
-        Environment(**{name: getattr(environment, name) for name in Environment.model_fields})
-    )
+    solving = stage in ("solution", "alternative")
+    values["environment"] = answers.render(_as_found(environment) if solving else environment)
     if stage == "tests":
-        return {**values, "verifier": cell.verifier}
-    if stage in ("solution", "alternative"):
+        return {**values, "verifier": f"{cell.verifier}. {cell.notes.get('verifier', '')}".strip()}
+    if solving:
         known = written.get("solution", Solution).script if stage == "alternative" else ""
         return {**values, "instruction": about.instruction, "number": 2 if known else 1, "known": known}
     values["tests"] = answers.render(written.get("tests", Completion))
     return {**values, "solution": written.get("solution", Solution).script}
+
+
+def _as_found(environment: Environment) -> Environment:
+    """What a solver may know of it: nothing that only the examiner does, and of fixtures what it finds in the container."""
+    bare = Environment(**{name: getattr(environment, name) for name in Environment.model_fields})
+    return bare.model_copy(update={"initial_tests": ""})
 
 
 def _screen(written: Written, stage: Stage) -> None:

@@ -61,6 +61,10 @@ def build(
     recipe = _overridden(find_recipe(recipe_name or ("written" if models.writer else "main")), count, seed, names)
     if models.writer and recipe.writer != "model":
         raise UsageError(f"recipe {recipe.name} is procedural; a writer is for recipes that say `writer: model`")
+    if recipe.writer == "model" and not models.writer:
+        raise UsageError(
+            f"recipe {recipe.name} is written by language models: name one, --writer openai:MODEL or anthropic:MODEL"
+        )
     if engine_name != DEFAULT:  # another engine's evidence: a release of its own
         recipe = recipe.model_copy(update={"name": f"{recipe.name}-{engine_name}"})
     if dry_run:

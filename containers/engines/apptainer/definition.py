@@ -45,7 +45,8 @@ run() {{ # USER FOLDER [NAME=VALUE ...] PROGRAM [ARGUMENT ...]
     setpriv --reuid="$uid" --regid="$gid" --init-groups env HOME="$home" USER="$name" "$@"
   fi
 }}
-place() {{ # NUMBER MODE OWNER TARGET
+place() {{ # NUMBER MODE OWNER TARGET [NAME, for a target that is a folder]
+  [ -z "${{5-}}" ] || [ ! -d "$4" ] || set -- "$1" "$2" "$3" "$4/$5"
   mkdir -p -- "${{4%/*}}/"
   [ -d "$4" ] && [ ! -L "$4" ] || rm -f -- "$4"
   cp -- "$context/$1" "$4"
@@ -172,7 +173,8 @@ def _copy(at: Plan, item: Instruction, image: Image, variables: dict[str, str]) 
     for path, file in copy.files:
         number = known.setdefault(file, len(known))
         mode = copy.mode or file.mode
-        lines.append(f"place {number} {mode:04o} {quote(copy.owner or '0:0')} {quote(path)}")
+        name = f" {quote(PurePosixPath(file.path).name)}" if path in copy.named else ""
+        lines.append(f"place {number} {mode:04o} {quote(copy.owner or '0:0')} {quote(path)}{name}")
     return replace(_with(at, item, "\n".join(lines)), files=tuple(known))
 
 

@@ -210,6 +210,7 @@ class BubblewrapSandbox(BaseSandbox):
                 "mode": file.mode,
                 "uid": file.uid,
                 "gid": file.gid,
+                "into": file.into,
             }
             for file in files
         ]

@@ -121,7 +121,10 @@ class Program:
         while True:
             frames = self._connection.frames(_LOOK_SECONDS if self._killed or ended is not None else quiet)
             if frames is None or (not frames and ended is not None):
-                return ended if ended is not None else self._exit_code()
+                code = ended if ended is not None else self._exit_code()
+                if not self._named.is_set():  # Podman, when busy, at times drops all that a short program says
+                    raise SandboxFault("the daemon lost what a program said")
+                return code
             for stream, data in frames:
                 if stream == 2 and not self._named.is_set():
                     data = self._first_line(told, data)

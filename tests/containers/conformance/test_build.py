@@ -40,6 +40,22 @@ def test_a_copy_without_a_mode_keeps_the_files_own(any_engine: Engine) -> None:
         assert said(sandbox, "stat -c '%a %u' /opt/deep/bin/run /opt/deep/bin/secret") == "755 0\n600 0"
 
 
+def test_a_copy_onto_a_folder_goes_into_it(any_engine: Engine) -> None:
+    body = "RUN mkdir -p /srv/a/b && ln -s b /srv/a/c\nCOPY x/one.txt /srv/a/b\nCOPY x/two.txt /srv/a/c\n"
+    files = [ContextFile.of(f"x/{name}.txt", name) for name in ("one", "two")]
+    with any_engine.start(any_engine.build(image(body, *files), LIMITS), LIMITS) as sandbox:
+        assert (
+            said(sandbox, "cd /srv/a/b && head -c 9 *.txt && readlink ../c")
+            == "==> one.txt <==\none\n==> two.txt <==\ntwob"
+        )
+
+
+def test_a_copy_that_cannot_be_is_the_dockerfiles_fault(any_engine: Engine) -> None:
+    for body in ("RUN touch /file\nCOPY x /file/below/x\n", "RUN touch /file\nWORKDIR /file\n"):
+        with pytest.raises(BuildFailure):
+            any_engine.build(image(body, ContextFile.of("x", "x")), LIMITS)
+
+
 def test_the_image_says_who_runs_in_it_and_where(built: BuiltImage) -> None:
     assert (built.user, built.uid, built.gid, built.groups) == ("ada", 1000, 1000, (1500,))
     assert (built.workdir, built.home, built.env["WORD"]) == ("/srv/app/logs", "/home/ada", "hello-there")
