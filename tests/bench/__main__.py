@@ -25,6 +25,7 @@ from generators.procedural import find_family, write_task
 from generators.recipe import load_recipe, plan
 from generators.task import Image, Limits, Task
 from tests.bench.engines import engines
+from tests.bench.writing import writing
 from tests.toys import toy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,6 +158,7 @@ def main() -> None:
     with BubblewrapEngine(say=print) as engine:
         result = {"machine": machine(), "engines": side_by_side, "sandbox": sandboxes(engine)}
     result["drafts"], tasks = drafts()
+    result["written_by_an_instant_model"] = writing()
     result["gates"] = gates(tasks[: options.sample])
     for part, figures in result.items():
         print(f"\n{part}")
