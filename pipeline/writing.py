@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from containers.pool import Pool
 from containers.proof.gates import StoppedError
@@ -27,7 +28,7 @@ from generators.chat.limits import Rates
 from generators.chat.model import ChatModel, Effort
 from generators.chat.models import open_model
 from generators.chat.prices import Prices
-from generators.errors import ProviderFault, SandboxFault, UsageError
+from generators.errors import ProviderFault, ProviderReason, SandboxFault, UsageError
 from generators.recipe import Order, Recipe
 from generators.written import draft
 from generators.written.writer import Models, Writer
@@ -190,13 +191,14 @@ def write(
     settings: WriterSettings,
     stop: Callable[[], bool],
     tell: Callable[[int], None],
-    say: Callable[[str], None] = lambda _: None,
+    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
 ) -> list[dict[str, Any]]:
     """The rows of a batch: tasks that are proven, or the gate and reason each fell at, with rounds and costs.
 
     Raises:
         UsageError: no model was named.
         BudgetError: the ceiling is reached.
+        ProviderFault: the models could be asked for none of them.
         KeyboardInterrupt: stopped.
     """
     if not settings.writer:
@@ -208,6 +210,9 @@ def write(
     try:
         batch = Batch(engine, store, settings, ledger, stop, tell, say)
         outcomes = _run(batch, orders_of(recipe, orders, settings))
+        if outcomes and all(outcome.reason.startswith("provider_") for outcome in outcomes):
+            reason = cast(ProviderReason, outcomes[0].reason.removeprefix("provider_"))
+            raise ProviderFault(outcomes[0].detail, reason)
         costs = {total.by["task"]: total for total in ledger.totals("task")}
         return [_row(outcome, costs.get(outcome.order.name)) for outcome in outcomes]
     finally:

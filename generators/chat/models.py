@@ -81,7 +81,7 @@ def open_model(
         raise UsageError("a ceiling needs a ledger to count in")
     adapter = _adapter(spec, base_url, concurrency, timeouts or Timeouts())
     pacer = Pacer(per_minute or Rates())
-    model: ChatModel = RetryModel(adapter, pacer, patience or Patience())
+    model: ChatModel = RetryModel(adapter, pacer, patience or Patience(), say)
     model = LimitedModel(model, pacer, concurrency)
     if ledger:
         model = _booked(model, ledger, prices or Prices.load(), ceiling or Ceiling(), say)

@@ -6,6 +6,7 @@ Bounded twice, by tries and by patience. A provider that asks for more than the 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay
@@ -28,10 +29,13 @@ class Patience:
 class RetryModel:
     """Tries again what another try may mend. What a provider asks to wait holds back all that share the pacer."""
 
-    def __init__(self, inner: ChatModel, pacer: Pacer, patience: Patience) -> None:
+    def __init__(
+        self, inner: ChatModel, pacer: Pacer, patience: Patience, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._inner = inner
         self._pacer = pacer
         self._patience = patience
+        self._say, self._said = say, set[str]()
 
     @property
     def name(self) -> str:
@@ -74,6 +78,10 @@ class RetryModel:
         return pause if asked is None else asked + min(pause, 1.0) * random.random()
 
     def _hold(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, ProviderFault) and error.reason not in self._said:  # once for each kind of trouble
+            self._said.add(error.reason)
+            self._say(f"{self.name}: {error}; trying again, up to {self._patience.tries} times")
         asked = _asked(state)
         if asked is not None:
             self._pacer.hold(asked)
