@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -54,6 +55,10 @@ class WriterSettings:
     reasoning: Effort | None = None
     answers: Literal["structured", "tagged"] = "structured"
     prices: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_dollars is not None and not math.isfinite(self.max_dollars):
+            raise UsageError(f"a ceiling of {self.max_dollars} dollars is none; leave it out, or give a number")
 
     @property
     def models(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,8 @@ def build(
         raise UsageError(
             f"recipe {recipe.name} is written by language models: name one, --writer openai:MODEL or anthropic:MODEL"
         )
+    if recipe.writer == "model":  # another writer's tasks: a release and a ledger of their own
+        recipe = recipe.model_copy(update={"name": f"{recipe.name}-{slug(models.writer)}"})
     if engine_name != DEFAULT:  # another engine's evidence: a release of its own
         recipe = recipe.model_copy(update={"name": f"{recipe.name}-{engine_name}"})
     if dry_run:
@@ -104,6 +107,11 @@ def build(
         console.print(f"published in {built.folder}")
 
     out.result(value, show)
+
+
+def slug(text: str) -> str:
+    """As part of a recipe's name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _overridden(recipe: Recipe, count: int | None, seed: int | None, names: tuple[str, ...]) -> Recipe:

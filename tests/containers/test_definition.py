@@ -95,7 +95,7 @@ def test_equal_files_are_staged_once() -> None:
     file = ContextFile.of("a", "x", 0o755)
     made = plan(Image(dockerfile="FROM a\nCOPY a /one\nCOPY --chmod=600 --chown=5:6 a /two/\n", files=(file,)))
     assert made.files == (file,)
-    assert [step.script for step in made.steps] == ["place 0 0755 '0:0' '/one'", "place 0 0600 '5:6' '/two/a'"]
+    assert [step.script for step in made.steps] == ["place 0 0755 '0:0' '/one' 'a'", "place 0 0600 '5:6' '/two/a'"]
 
 
 @pytest.mark.parametrize("line", ["ENV a-b=1", "ARG 1x=2", "ENV $(id)=3"])

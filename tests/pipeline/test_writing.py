@@ -87,7 +87,7 @@ def test_a_data_set_is_written_proven_and_costed(tmp_path: Path, provider: str) 
     assert dict(value["funnel"])["requested"] == 3 and dict(value["funnel"])["published"] == 2
     assert value["dropped"] == [{"gate": "draft", "reason": "environment_network", "count": 1}]
     assert {row[0] for row in value["by_stage"]} >= {"describe", "environment", "tests", "solution", "near_misses"}
-    tasks = [from_row(row)[0] for row in load_release(tmp_path / "out" / "few")]
+    tasks = [from_row(row)[0] for row in load_release(tmp_path / "out" / f"few-{provider}-scripted")]
     assert {task.provenance.writer for task in tasks} == {"model"} and len(tasks) == 2
     assert not holders_of(KEY, tmp_path) and KEY not in done.stdout + done.stderr
     assert json.loads(again.stdout)["funnel"] == value["funnel"]
