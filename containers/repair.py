@@ -105,7 +105,7 @@ class Workshop:
                     written = await writer.revise(written, Problem("tests", error.reason, error.detail))
                     continue
                 evidence = await self._evidence(made.digest, plan_name(True), self._proof(made))
-                problem = _problem(evidence, written.rounds)
+                problem = problem_of(evidence, written.rounds)
                 if problem is None:
                     return Outcome(order, written.rounds, made, evidence.model_copy(update={"task_id": made.id}))
                 written = await writer.revise(written, problem)
@@ -128,7 +128,7 @@ class Workshop:
         evidence = await self._evidence(
             digest, "environment", lambda: self._built(made, source, digest, written.order.name)
         )
-        return _problem(evidence, written.rounds)
+        return problem_of(evidence, written.rounds)
 
     def _built(self, made: Image, source: str, digest: str, name: str) -> Evidence:
         verdict = Verdict(gate=Gate.INITIAL, holds=True)
@@ -180,7 +180,7 @@ class Workshop:
         self._threads.shutdown(cancel_futures=True)
 
 
-def _problem(evidence: Evidence, rounds: Sequence[Round]) -> Problem | None:
+def problem_of(evidence: Evidence, rounds: Sequence[Round]) -> Problem | None:
     """What the first failing gate says to the stage that is to mend it."""
     failure = evidence.failure
     if failure is None:

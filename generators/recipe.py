@@ -14,18 +14,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from generators.errors import RecipeError
 from generators.family import Family
 from generators.procedural import all_families
 from generators.seeds import stream
+from generators.strict_yaml import read_mapping
 from generators.task import Difficulty, Record
 
 Percent = Annotated[float, Field(ge=0, le=100)]
@@ -111,32 +111,13 @@ class Order:
     difficulty: Difficulty
 
 
-class _NoDuplicates(yaml.SafeLoader):
-    """A key given twice is a mistake, not an override."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping, each key once."""
-        pairs: list[tuple[yaml.ScalarNode, object]] = node.value
-        keys = [key.value for key, _ in pairs if isinstance(key.value, str)]
-        if twice := [key for key, count in Counter(keys).items() if count > 1]:
-            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
 def load_recipe(path: Path) -> Recipe:
     """Read and validate a recipe file.
 
     Raises:
         RecipeError: not readable, not YAML, or not a valid recipe; the message names the key.
     """
-    try:
-        data = yaml.load(path.read_text(), _NoDuplicates)
-    except OSError as error:
-        raise RecipeError(f"recipe {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RecipeError(f"recipe {path} is not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(data, dict):
-        raise RecipeError(f"recipe {path} must be a mapping of keys such as name, seed and count")
+    data = read_mapping(path, "recipe", "keys such as name, seed and count")
     try:
         return Recipe.model_validate(data)
     except ValidationError as error:

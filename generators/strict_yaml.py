@@ -12,8 +12,8 @@ from generators.errors import RecipeError
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same result, ten times faster where libyaml is there
 
 
-def read_mapping(path: Path, what: str) -> dict[str, Any]:
-    """The mapping in a YAML file; `what` names the kind of file in messages.
+def read_mapping(path: Path, what: str, of: str = "names") -> dict[str, Any]:
+    """The mapping in a YAML file; messages say `what` kind of file it is, and `of` what it maps.
 
     Raises:
         RecipeError: not readable, not YAML, a key twice, or not a mapping.
@@ -27,7 +27,7 @@ def read_mapping(path: Path, what: str) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise RecipeError(f"{what} {path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
-        raise RecipeError(f"{what} {path} must be a mapping of names")
+        raise RecipeError(f"{what} {path} must be a mapping of {of}")
     return cast(dict[str, Any], data)
 
 

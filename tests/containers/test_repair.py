@@ -10,12 +10,14 @@ import pytest
 
 from containers.pool import Pool
 from containers.proof.store import ProofStore
-from containers.repair import Outcome, Workshop
+from containers.repair import Outcome, Workshop, problem_of
 from containers.sandbox import Engine
 from generators.axes import Cell, load_space, sample
 from generators.chat.models import open_model
+from generators.evidence import SUITE, Evidence, Gate, Verdict
 from generators.task import Difficulty
 from generators.written.draft import Order
+from generators.written.problems import Round
 from generators.written.writer import Models
 from tests.conversations import Conversation, Conversations, load
 from tests.provider import Provider
@@ -56,6 +58,24 @@ def test_a_conversation_ends_as_it_has_to(
     if not outcome.gate:
         assert outcome.task and outcome.evidence and outcome.evidence.proven
         assert outcome.task.provenance.writer == "model"
+
+
+def test_a_gate_tells_a_solver_which_test_fails_and_not_what_it_compared() -> None:
+    verdict = Verdict(
+        gate=Gate.ORACLE,
+        holds=False,
+        reason="solution_fails",
+        detail="0 of 3 runs; test_dearest: AssertionError: assert 'Wren' == 'Kestrel-7741'",
+    )
+    evidence = Evidence(
+        task_id="a", task_digest="b", suite=SUITE, engine="c", base_digest="", image_digest="", verdicts=(verdict,)
+    )
+    first = problem_of(evidence, ())
+    assert (
+        first and first.stage == "solution" and "test_dearest fails" in first.detail and "Kestrel" not in first.detail
+    )
+    second = problem_of(evidence, (Round("solution", 1, "solution_fails", ""),))
+    assert second and second.stage == "tests" and "Kestrel-7741" in second.detail
 
 
 def test_what_was_proven_once_is_not_proven_again(

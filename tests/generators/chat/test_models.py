@@ -164,14 +164,20 @@ def test_answers_are_kept_whatever_they_are_worth_and_faults_are_not(tmp_path: P
         (first,) = run(model(), ask_number(1))
         (second,) = run(model(), ask_number(1))
         asked = len(provider.asked)
-    booked = sum(total.requests - total.cached for total in ledger.totals())
+    outcomes = {total.by["outcome"]: total for total in ledger.totals("outcome")}
+    spent = ledger.spent()[1]
     ledger.close()
+    assert isinstance(first, (AnswerFault, ProviderFault))
+    wasted = 0 if fault.kind == "status" else (100 * 10 + 50 * 100) / 1e6
+    assert outcomes[first.reason].money == pytest.approx(wasted)
     if fault.kind == "status":  # the provider's trouble: asked again
         assert isinstance(first, ProviderFault) and isinstance(second, Reply) and asked == QUICK.tries + 1
+        assert set(outcomes) == {"ok", first.reason}
+        assert spent == pytest.approx(wasted + (100 * 10 + 10 * 100) / 1e6)
     else:  # an answer of no use, which was paid for: the same again
         assert isinstance(first, AnswerFault) and isinstance(second, AnswerFault) and asked == 1
-        assert first.reason == second.reason
-    assert booked == (2 if fault.kind == "status" else 1)
+        assert first.reason == second.reason and set(outcomes) == {first.reason}
+        assert outcomes[first.reason].requests == 1 and spent == pytest.approx(wasted)
 
 
 def test_an_unknown_price_is_said_once_and_no_ceiling_of_money_is_promised(tmp_path: Path) -> None:

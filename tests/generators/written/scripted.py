@@ -25,6 +25,15 @@ from generators.written.records import (
     Weight,
 )
 
+KINDS: tuple[type[Record], ...] = (
+    Description,
+    Environment,
+    FurnishedEnvironment,
+    Completion,
+    Solution,
+    Misses,
+    Judgement,
+)
 Says = str | Exception
 SECRET = "Kestrel-7741"  # a value of the truth that is nowhere else
 CELL = Cell(

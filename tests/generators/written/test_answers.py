@@ -28,16 +28,8 @@ from generators.written.records import (
     Solution,
     Weight,
 )
+from tests.generators.written.scripted import KINDS
 
-KINDS: tuple[type[Record], ...] = (
-    Description,
-    Environment,
-    FurnishedEnvironment,
-    Completion,
-    Solution,
-    Misses,
-    Judgement,
-)
 # Closing tags in content are told from the answer's own by what follows them, so here something does.
 OWN_TAGS = (
     "<script>",

@@ -14,22 +14,12 @@ from generators.written.problems import AnswerError
 from generators.written.records import (
     Completion,
     Description,
-    Environment,
     FurnishedEnvironment,
     Judgement,
     Misses,
     Solution,
 )
-
-KINDS: tuple[type[Record], ...] = (
-    Description,
-    Environment,
-    FurnishedEnvironment,
-    Completion,
-    Solution,
-    Misses,
-    Judgement,
-)
+from tests.generators.written.scripted import KINDS
 
 
 @pytest.mark.parametrize(
