@@ -22,6 +22,7 @@ from generators.errors import SandboxFault
 PATIENCE = 300.0  # seconds for which leases wait for an engine to get well
 PULSE_SECONDS = 5.0  # without an answer for so long, a daemon counts as hung
 _EVERY_SECONDS = 1.0
+_FRESH_SECONDS = 0.05  # without a daemon: a look costs 0.2 ms, and a small task fills no disk sooner
 
 
 @runtime_checkable
@@ -93,8 +94,8 @@ class Health:
         """
         self._watch()
         while True:
-            fresh = time.monotonic() - self._looked < 2 * self._every
-            trouble = self._trouble if fresh and (self._watcher or not self._trouble) else self.look()
+            age = time.monotonic() - self._looked
+            trouble = self._trouble if age < (2 * self._every if self._watcher else _FRESH_SECONDS) else self.look()
             if not trouble:
                 return
             if time.monotonic() - self._since >= self._patience:
