@@ -6,4 +6,5 @@ the descriptors of each sandbox. When its owner goes, it goes; when it goes, eve
 (parent-death signal).
 """
 
-PLAIN, MAPPED = b"p", b"m"  # kinds of waiting children: as the warden is, or in new user and mount namespaces
+# Kinds of waiting children: as the warden is; in new user and mount namespaces; in new network, ipc and uts namespaces too.
+PLAIN, MAPPED, ISOLATED = b"p", b"m", b"i"

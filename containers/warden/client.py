@@ -17,8 +17,8 @@ from typing import Any, Literal, cast
 import containers
 from containers.linux.identity import IdMap
 from containers.streams import readable
-from containers.warden import MAPPED, PLAIN
-from containers.warden.operations import IN_NEW_NAMESPACE
+from containers.warden import PLAIN
+from containers.warden.operations import CHILDREN
 from generators.errors import EngineError, SandboxFault
 
 _READY_SECONDS = 60.0
@@ -105,13 +105,16 @@ class Channel:
             SandboxFault: the warden is gone.
         """
         payload = memory_file(json.dumps(request).encode())
+        kind = CHILDREN.get(operation, PLAIN)
         try:
-            child = self._child(MAPPED if operation in IN_NEW_NAMESPACE else PLAIN)
+            child = self._child(kind)
             try:
                 socket.send_fds(child, [operation.encode()], [payload, *fds])
             except OSError:
                 child.close()
                 raise
+            with self._lock, contextlib.suppress(OSError):  # the next call meets it
+                self._ask(kind)
         except OSError as error:
             raise SandboxFault(f"the warden is gone ({error.strerror or error})") from error
         finally:
@@ -119,20 +122,22 @@ class Channel:
         return Reply(child)
 
     def _child(self, kind: bytes) -> socket.socket:
-        """The socket to a child that waits; the next one of this kind is asked for already."""
+        """The socket to a child that waits."""
         with self._lock:
-            if kind not in self._asked:
-                self._control.send(kind)
-                self._asked.add(kind)
             while kind not in self._waiting:
+                self._ask(kind)
                 came, fds, _, _ = socket.recv_fds(self._control, 1, 1, socket.MSG_CMSG_CLOEXEC)
                 if not came:
                     raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+                self._asked.remove(came)
                 self._waiting[came] = socket.socket(fileno=fds[0])
-            child = self._waiting.pop(kind)
-            with contextlib.suppress(OSError):  # the next call meets it
-                self._control.send(kind)
-            return child
+            return self._waiting.pop(kind)
+
+    def _ask(self, kind: bytes) -> None:
+        """Have the next child of this kind made: after a request was sent, so that this does not hold up what it asks for."""
+        if kind not in self._asked and kind not in self._waiting:
+            self._control.send(kind)
+            self._asked.add(kind)
 
     def branch(self, procs: Sequence[str]) -> Channel:
         """Another warden like this one: a copy that has joined a control group, once for all that it will fork. It ends when

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from containers.linux import syscalls
-from containers.warden import inside
+from containers.warden import ISOLATED, MAPPED, inside
 
 Request = dict[str, Any]
 _NOT_STARTED = 127  # as shells say it
@@ -33,7 +33,7 @@ def _namespaces(request: Request, fds: list[int]) -> dict[str, int]:
 
 
 def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
-    """Become bubblewrap, in a mount namespace made ahead. `fds`: keeper's stdin and stdout, its stderr, the info pipe.
+    """Become bubblewrap, in namespaces made ahead. `fds`: keeper's stdin and stdout, its stderr, the info pipe.
 
     With `scratch` the writable layer is a private tmpfs of `disk_mb`, seen by no other process and gone with the sandbox; a
     descriptor of it is sent to the owner, for looking at what changed.
@@ -42,6 +42,8 @@ def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
     os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
+    if request["hostname"]:
+        socket.sethostname(request["hostname"])
     if request["scratch"]:
         scratch = request["scratch"]
         syscalls.mount("tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID, f"size={request['disk_mb']}m,mode=0755")
@@ -329,6 +331,7 @@ def rehearse(request: Request, reply: socket.socket, fds: list[int]) -> None:
 
 OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
     "create": create,
+    "create_networked": create,
     "execute": execute,
     "put": put,
     "get": get,
@@ -338,4 +341,4 @@ OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
     "grade": grade,
     "rehearse": rehearse,
 }
-IN_NEW_NAMESPACE = frozenset({"create", "as_root"})
+CHILDREN = {"create": ISOLATED, "create_networked": MAPPED, "as_root": MAPPED}  # the others: PLAIN

@@ -1,7 +1,7 @@
 """The warden's loop: fork children that wait for a request each, and hand the sockets to them to the owner.
 
-The owner asks for a child of a kind before it needs one (with its user and mount namespaces made and mapped, or as it is), so
-that a request finds one waiting: a fork takes about as long as the work it is for. Nothing is imported in a child: it may be
+The owner asks for a child of a kind before it needs one (in namespaces of its own, or as it is), so that a request finds one
+waiting: a fork takes about as long as the work it is for. Nothing is imported in a child: it may be
 inside a sandbox. A request is one message on the child's socket: the operation, with the descriptors of a memory file with JSON
 and of what the operation needs. Answers come back on the same socket.
 """
@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
-from containers.warden import MAPPED, inside, operations
+from containers.warden import ISOLATED, PLAIN, inside, operations
 
 GRADER, KEEPER = "grader", "keeper"
 
@@ -33,10 +33,10 @@ class Server:
         """Fork what is asked for until the owner goes; the waiting children then see their sockets close."""
         with contextlib.suppress(ConnectionError):
             while kind := self.control.recv(1):
-                with self.child(kind == MAPPED) as channel:
+                with self.child(kind) as channel:
                     socket.send_fds(self.control, [kind], [channel.fileno()])
 
-    def child(self, mapped: bool) -> socket.socket:
+    def child(self, kind: bytes) -> socket.socket:
         """Fork a child that waits for one request on the other end of this socket."""
         ours, theirs = socket.socketpair()
         pid = os.fork()
@@ -46,19 +46,22 @@ class Server:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 for other in (ours, self.control):
                     other.close()
-                if mapped:
+                if kind != PLAIN:
                     syscalls.unshare(syscalls.CLONE_NEWUSER)
                     theirs.send(b"?")
                     if not theirs.recv(1):
                         os._exit(0)
                     syscalls.unshare(syscalls.CLONE_NEWNS)  # what the host unmounts later is not held on to
                     syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
+                if kind == ISOLATED:
+                    syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS)
+                    inside.loopback_up()
                 _rehearse()
                 _serve_one(theirs)
             finally:
                 os._exit(0)
         theirs.close()
-        if mapped and ours.recv(1):
+        if kind != PLAIN and ours.recv(1):
             self.ids.write(pid)
             ours.send(b"!")
         return ours

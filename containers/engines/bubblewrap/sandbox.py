@@ -82,14 +82,11 @@ class BubblewrapSandbox(BaseSandbox):
         argv = [
             str(engine.bwrap),
             "--unshare-pid",
-            "--unshare-ipc",
-            "--unshare-uts",
             "--die-with-parent",
             "--cap-drop",
             "ALL",
         ]
-        argv += [] if network else ["--unshare-net"]
-        argv += ["--hostname", self.options.hostname]
+        argv += ["--unshare-ipc", "--unshare-uts", "--hostname", self.options.hostname] if network else []
         for layer in self.built.layers:
             argv += ["--overlay-src", layer]
         scratch = str(engine.state.folder("mnt"))
@@ -112,13 +109,15 @@ class BubblewrapSandbox(BaseSandbox):
         errors = memory_file()
         self._fds += [self._keeper, ready, info, errors]
         request = {
+            "hostname": None if network else self.options.hostname,
             "scratch": None if persistent else scratch,
             "disk_mb": self.limits.disk_mb,
             "argv": argv,
             "env": {"PATH": DEFAULT_PATH, **engine.bwrap_env},
         }
         try:
-            reply = self.slot.warden.call("create", request, [keeper_read, keeper_out, errors, info_write])
+            operation = "create_networked" if network else "create"
+            reply = self.slot.warden.call(operation, request, [keeper_read, keeper_out, errors, info_write])
         except SandboxFault:
             self.close()
             raise
