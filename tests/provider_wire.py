@@ -51,6 +51,7 @@ class Answer:
     fault: Fault = NO_FAULT
     thinking: str = ""
     usage: tuple[int, int, int] | None = None
+    calls: tuple[tuple[str, str], ...] = ()  # of tools: name and arguments (JSON)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Asked:
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(str(part.get("text", "")) for part in content)
+    return "\n".join(str(part.get("text") or part.get("content") or "") for part in content or ())
 
 
 def error_body(message: str, code: str = "", parameter: str | None = None) -> dict[str, Any]:
@@ -126,7 +127,8 @@ def _pieces(answer: Answer) -> list[str]:
 
 
 def _openai_finish(answer: Answer) -> str:
-    return {"length": "length", "refusal": "content_filter"}.get(answer.fault.kind, "stop")
+    usual = "tool_calls" if answer.calls else "stop"
+    return {"length": "length", "refusal": "content_filter"}.get(answer.fault.kind, usual)
 
 
 def _openai_usage(asked: Asked, answer: Answer) -> dict[str, Any]:
@@ -170,6 +172,11 @@ def _openai_events(asked: Asked, answer: Answer) -> Iterator[bytes]:
         yield chunk({"reasoning_content": answer.thinking})
     for piece in _pieces(answer):
         yield chunk({"content": piece})
+    for index, (name, arguments) in enumerate(answer.calls):
+        call = {"index": index, "id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        yield chunk({"tool_calls": [call]})
+        for piece in _halves(arguments):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     if answer.fault.kind == "error_event":
         yield _event(None, error_body("the engine stopped", "server_error"))
         return
@@ -185,7 +192,7 @@ def _openai_events(asked: Asked, answer: Answer) -> Iterator[bytes]:
 
 
 def _anthropic_stop(asked: Asked, answer: Answer) -> str:
-    usual = "tool_use" if _tool(asked) else "end_turn"
+    usual = "tool_use" if _tool(asked) or answer.calls else "end_turn"
     return {"length": "max_tokens", "refusal": "refusal"}.get(answer.fault.kind, usual)
 
 
@@ -258,6 +265,17 @@ def _anthropic_blocks(asked: Asked, answer: Answer) -> Iterator[bytes]:
         delta = {"type": "input_json_delta", "partial_json": piece} if tool else {"type": "text_delta", "text": piece}
         yield _event("content_block_delta", {"index": index, "delta": delta})
     yield _event("content_block_stop", {"index": index})
+    for place, (name, arguments) in enumerate(answer.calls, index + 1):
+        block = {"type": "tool_use", "id": f"toolu_{place}", "name": name, "input": {}}
+        yield _event("content_block_start", {"index": place, "content_block": block})
+        for piece in _halves(arguments):
+            delta = {"type": "input_json_delta", "partial_json": piece}
+            yield _event("content_block_delta", {"index": place, "delta": delta})
+        yield _event("content_block_stop", {"index": place})
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
 
 
 def _event(name: str | None, value: dict[str, Any]) -> bytes:

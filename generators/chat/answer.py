@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from generators.chat.model import Ask, Reply, Usage, clean, estimate_tokens, estimate_usage
+from generators.chat.model import Ask, Reply, ToolCall, Usage, clean, estimate_tokens, estimate_usage
 from generators.errors import AnswerFault, AnswerReason, ProviderFault, RefusedError
 
 LONGEST_TEXT = 4_000_000  # characters; more is never an answer to what is asked here
@@ -28,6 +28,15 @@ class TooLong(Exception):
 
 
 @dataclass
+class Called:
+    """A tool call so far."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+
+
+@dataclass
 class Collected:
     """The pieces so far. `stop` is None until the provider says why it ended; `usage` is what it counted."""
 
@@ -36,6 +45,15 @@ class Collected:
     stop: Stop | None = None
     usage: Usage | None = None
     size: int = 0
+    calls: dict[int, Called] = field(default_factory=dict[int, Called])  # by their place
+
+    def call(self, place: int, name: str | None, arguments: str | None, call_id: str | None) -> None:
+        """A piece of a tool call."""
+        self._grow((name or "") + (arguments or ""))
+        known = self.calls.setdefault(place, Called())
+        known.id = call_id or known.id
+        known.name += name or ""
+        known.arguments.append(arguments or "")
 
     def add(self, text: str) -> None:
         """A piece of the answer."""
@@ -54,7 +72,8 @@ class Collected:
 
     def counted(self, ask: Ask) -> Usage:
         """The provider's count, or ours."""
-        return self.usage or estimate_usage(ask, "".join(self.text), "".join(self.thinking))
+        called = "".join(piece for call in self.calls.values() for piece in (call.name, *call.arguments))
+        return self.usage or estimate_usage(ask, "".join(self.text) + called, "".join(self.thinking))
 
 
 def finish(ask: Ask, got: Collected, name: str, seconds: float) -> Reply:
@@ -70,9 +89,15 @@ def finish(ask: Ask, got: Collected, name: str, seconds: float) -> Reply:
     usage = _with_reasoning(got.counted(ask), thought + "".join(got.thinking))
     if got.stop != "done":
         raise answer_fault(name, got.stop, usage)
-    if not text.strip():
+    calls = tuple(_call(place, call) for place, call in sorted(got.calls.items()))
+    if not text.strip() and not calls:
         raise answer_fault(name, "empty", usage)
-    return Reply(text=text, usage=usage, model=name, seconds=round(seconds, 3))
+    return Reply(text=text, usage=usage, model=name, seconds=round(seconds, 3), calls=calls)
+
+
+def _call(place: int, call: Called) -> ToolCall:
+    """A whole call; some servers give none an id."""
+    return ToolCall(id=call.id or f"call_{place}", name=call.name, arguments="".join(call.arguments) or "{}")
 
 
 def answer_fault(name: str, reason: AnswerReason, usage: Usage | None) -> AnswerFault:

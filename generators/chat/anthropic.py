@@ -7,10 +7,11 @@ of the output. What a server says it does not take is left out from then on, for
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import anthropic
 from anthropic import AsyncAnthropic, AsyncAPIResponse
@@ -20,7 +21,7 @@ from generators.chat.answer import Collected, Stop, finish
 from generators.chat.connection import Errors, Provider, error_message, explained, http_client
 from generators.chat.faults import refused_parameter
 from generators.chat.limits import Timeouts
-from generators.chat.model import UNTAGGED, Ask, Effort, Reply, Tag, Usage
+from generators.chat.model import UNTAGGED, Ask, Effort, Message, Reply, Tag, Tool, ToolCall, Usage
 from generators.chat.stream import Failure, events, parse
 
 PROVIDER = Provider("Anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
@@ -103,7 +104,8 @@ class AnthropicModel:
         """Remember what the server refuses; raise the error if it is about something else."""
         sent = [name for name in ("thinking", "tools", "output_config", "temperature") if name in options]
         refused = refused_parameter(error_message(error), None, sent)
-        if refused is None or refused in self._lacks:
+        own = refused == "tools" and "tool_choice" not in options  # without its tools a request says something else
+        if refused is None or refused in self._lacks or own:
             raise error
         fixed = refused == "thinking" and _FIXED_BUDGET not in self._lacks
         self._lacks.add(_FIXED_BUDGET if fixed else refused)
@@ -120,11 +122,14 @@ class AnthropicModel:
         if ask.answer_schema is not None and not thinking and "tools" not in self._lacks:
             options["tools"] = [{"name": _TOOL, "description": "Give the answer.", "input_schema": ask.answer_schema}]
             options["tool_choice"] = {"type": "tool", "name": _TOOL}
+        elif ask.tools:
+            options["tools"] = [_tool(tool) for tool in ask.tools]
         return options
 
     def _thinking(self, ask: Ask) -> dict[str, Any] | None:
-        """Thinking takes its share of max_tokens, at most half of it; with fewer than 2,048 there is none."""
-        if ask.reasoning is None or "thinking" in self._lacks:
+        """Thinking takes its share of max_tokens, at most half of it; with fewer than 2,048 there is none, and none between calls
+        of tools, where the provider would want its signed thoughts back."""
+        if ask.reasoning is None or ask.tools or "thinking" in self._lacks:
             return None
         if _FIXED_BUDGET in self._lacks:
             return {"type": "adaptive"}
@@ -139,8 +144,34 @@ class AnthropicModel:
         return effort | form
 
 
-def _messages(ask: Ask) -> list[dict[str, str]]:
-    return [{"role": part.role, "content": part.content} for part in ask.messages if part.role != "system"]
+def _messages(ask: Ask) -> list[dict[str, Any]]:
+    return [{"role": part.role, "content": _content(part)} for part in ask.messages if part.role != "system"]
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """Plain text, or blocks where there are calls or results."""
+    if not message.calls and not message.results:
+        return message.content
+    blocks: list[dict[str, Any]] = [
+        {"type": "tool_result", "tool_use_id": result.id, "content": result.content} for result in message.results
+    ]
+    blocks += [{"type": "text", "text": message.content}] if message.content.strip() else []
+    return blocks + [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call)} for call in message.calls
+    ]
+
+
+def _input(call: ToolCall) -> dict[str, Any]:
+    """A call's arguments as an object, which is all that this protocol takes."""
+    try:
+        value = json.loads(call.arguments)
+    except ValueError:
+        value = None
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {"malformed": call.arguments}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 class _Delta(BaseModel):
@@ -162,6 +193,12 @@ class _Usage(BaseModel):
     output_tokens_details: _Details | None = None
 
 
+class _Block(BaseModel):
+    type: str
+    id: str | None = None
+    name: str | None = None
+
+
 class _Message(BaseModel):
     usage: _Usage | None = None
 
@@ -172,6 +209,8 @@ class _Event(BaseModel):
     delta: _Delta | None = None
     usage: _Usage | None = None
     error: dict[str, Any] | None = None
+    index: int | None = None
+    content_block: _Block | None = None
 
 
 def _collect(event: _Event, got: Collected) -> None:
@@ -179,8 +218,14 @@ def _collect(event: _Event, got: Collected) -> None:
         raise Failure(event.error or {})
     if usage := event.usage or (event.message and event.message.usage):
         _count(usage, got)
+    block, place = event.content_block, event.index or 0
+    if block and block.type == "tool_use" and block.name != _TOOL:
+        got.call(place, block.name, None, block.id)
     if event.delta:
-        _collect_delta(event.delta, got)
+        if place in got.calls and event.delta.partial_json:
+            got.call(place, None, event.delta.partial_json, None)
+        else:
+            _collect_delta(event.delta, got)
 
 
 def _collect_delta(delta: _Delta, got: Collected) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from generators.task import Record
 
@@ -28,14 +28,56 @@ def clean(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if not text.isascii() else text
 
 
-class Message(Record):
-    """One message of a conversation."""
+CleanText = Annotated[str, AfterValidator(clean)]
+
+
+class _Sparse(Record):
+    """A record that leaves out what concerns tools where it has none: keys of caches stay what they were without tools."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in write(self).items() if value or key not in ("tools", "calls", "results")}
+
+
+class Tool(Record):
+    """Something that a model may call; `parameters` is a JSON Schema of an object."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    description: str
+    parameters: dict[str, JsonValue]
+
+
+class ToolCall(Record):
+    """A call as the model made it: `arguments` is its JSON, not looked at yet."""
+
+    id: str
+    name: CleanText
+    arguments: CleanText
+
+
+class ToolResult(Record):
+    """What a call led to."""
+
+    id: str
+    content: CleanText
+
+
+class Message(_Sparse):
+    """One message of a conversation. An assistant's may hold calls, the user's that follows their results, before its own words."""
 
     role: Literal["system", "user", "assistant"]
-    content: Annotated[str, AfterValidator(clean)]
+    content: CleanText
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of UTF-8 of all its text."""
+        texts = [self.content, *(call.name + call.arguments for call in self.calls)]
+        return sum(len(text.encode()) for text in [*texts, *(result.content for result in self.results)])
 
 
-class Ask(Record):
+class Ask(_Sparse):
     """One request. Its canonical JSON, the model's name and the address make the key of the cache."""
 
     messages: Annotated[tuple[Message, ...], Field(min_length=1)]
@@ -43,11 +85,13 @@ class Ask(Record):
     temperature: float | None = None  # None: the provider's own; reasoning models take none
     reasoning: Effort | None = None
     answer_schema: dict[str, JsonValue] | None = None  # a JSON Schema; asks for JSON where the provider can hold to one
+    tools: tuple[Tool, ...] = ()
     sample: Annotated[int, Field(ge=0)] = 0  # tells requests apart that are the same otherwise
 
     def worst_input_tokens(self) -> int:
         """More tokens than the request is likely to have in any language: one for two bytes of UTF-8."""
-        return sum(_MESSAGE_OVERHEAD + math.ceil(len(message.content.encode()) / 2) for message in self.messages)
+        tools = sum(len(tool.canonical()) for tool in self.tools)
+        return sum(_MESSAGE_OVERHEAD + math.ceil(message.size / 2) for message in self.messages) + math.ceil(tools / 2)
 
 
 class Usage(Record):
@@ -60,14 +104,15 @@ class Usage(Record):
     estimated: bool = False  # counted by us, since the provider did not
 
 
-class Reply(Record):
-    """A usable answer. `seconds` is how long the provider took, also for a reply from the cache."""
+class Reply(_Sparse):
+    """A usable answer: text, or calls of tools, or both. `seconds` is how long the provider took, also for one from the cache."""
 
     text: str
     usage: Usage
     model: str
     seconds: float
     cached: bool = False
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +159,7 @@ def estimate_tokens(text: str) -> int:
 def estimate_usage(ask: Ask, output: str, reasoning: str = "") -> Usage:
     """Usage by the rule of thumb, marked as such."""
     return Usage(
-        input_tokens=sum(estimate_tokens(message.content) for message in ask.messages),
+        input_tokens=sum(math.ceil(message.size / CHARS_PER_TOKEN) for message in ask.messages),
         output_tokens=estimate_tokens(output) + estimate_tokens(reasoning),
         reasoning_tokens=estimate_tokens(reasoning),
         estimated=True,

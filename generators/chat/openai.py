@@ -20,7 +20,7 @@ from generators.chat.answer import Collected, Stop, finish
 from generators.chat.connection import Errors, Provider, error_fields, error_message, explained, http_client
 from generators.chat.faults import refused_parameter
 from generators.chat.limits import Timeouts
-from generators.chat.model import UNTAGGED, Ask, Reply, Tag, Usage
+from generators.chat.model import UNTAGGED, Ask, Message, Reply, Tag, Tool, Usage
 from generators.chat.stream import Failure, events, parse
 
 PROVIDER = Provider("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -90,7 +90,9 @@ class OpenAIModel:
     def _leave_out(self, error: openai.APIStatusError, options: Mapping[str, Any]) -> None:
         """Remember what the server refuses; raise the error if it is about something else."""
         refused = refused_parameter(error_message(error), error_fields(error).get("param"), tuple(options))
-        if refused is None or refused in self._lacks:
+        if (
+            refused is None or refused in self._lacks or refused == "tools"
+        ):  # without its tools a request says something else
             raise error
         self._lacks.add(refused)
 
@@ -100,6 +102,7 @@ class OpenAIModel:
             "reasoning_effort": ask.reasoning,
             "temperature": None if ask.reasoning else ask.temperature,
             "stream_options": {"include_usage": True},
+            "tools": [_tool(tool) for tool in ask.tools] or None,
         }
         options = {name: value for name, value in wanted.items() if value is not None and name not in self._lacks}
         return options | {self._limit(ask): ask.max_tokens}
@@ -111,8 +114,25 @@ class OpenAIModel:
         return second if first in self._lacks and second not in self._lacks else first
 
 
-def _messages(ask: Ask) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in ask.messages]
+def _messages(ask: Ask) -> list[dict[str, Any]]:
+    return [part for message in ask.messages for part in _parts(message)]
+
+
+def _parts(message: Message) -> list[dict[str, Any]]:
+    """A message in this protocol: the results of calls are messages of their own."""
+    results = [{"role": "tool", "tool_call_id": result.id, "content": result.content} for result in message.results]
+    if message.calls:
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+        return [{"role": message.role, "content": message.content or None, "tool_calls": calls}]
+    said = [{"role": message.role, "content": message.content}] if message.content or not results else []
+    return results + said
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {"type": "function", "function": tool.model_dump(mode="json")}
 
 
 def _format(ask: Ask) -> dict[str, Any] | None:
@@ -140,11 +160,23 @@ def is_strict(schema: object) -> bool:
     return all(is_strict(part) for part in parts.values())
 
 
+class _Function(BaseModel):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _Call(BaseModel):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
 class _Delta(BaseModel):
     content: str | None = None
     refusal: str | None = None
     reasoning_content: str | None = None  # vLLM, SGLang, DeepSeek
     reasoning: str | None = None  # OpenRouter, newer vLLM
+    tool_calls: list[_Call] | None = None
 
 
 class _Choice(BaseModel):
@@ -190,6 +222,9 @@ def _collect_delta(delta: _Delta, got: Collected) -> None:
         got.add(delta.content)
     if thought := delta.reasoning_content or delta.reasoning:
         got.think(thought)
+    for place, call in enumerate(delta.tool_calls or ()):
+        function = call.function or _Function()
+        got.call(place if call.index is None else call.index, function.name, function.arguments, call.id)
     if delta.refusal:
         got.stop = "refused"
 
