@@ -41,6 +41,7 @@ _MENDS: Mapping[Gate, tuple[Stage, ...]] = {
     Gate.ORACLE: ("solution", "tests"),
     Gate.ALTERNATIVES: ("alternative", "tests"),
     Gate.NEAR_MISS: ("tests", "near_misses"),
+    Gate.MUTANTS: ("tests",),
     Gate.LEAK: ("environment", "describe"),
     Gate.TAMPER: ("tests",),
 }
@@ -54,7 +55,7 @@ _ADVICE: Mapping[str, str] = {
     "solution_fails": "The solution, the tests or the truth is wrong. Work the case out by hand, and mend this part if it is wrong.",
     "solution_flaky": "The result must not depend on the clock, the time zone, the host's name, hash seeds or the order of tests.",
     "alternative_fails": "A different correct solution was refused: tests may only look at results.",
-    "weak_verifier": "A wrong solution has full marks: the tests have to check what it gets wrong.",
+    "weak_verifier": "What is wrong or damaged has full marks: the tests have to check what is wrong with it.",
     "near_miss_not_caught": "A wrong solution passes a test that ought to catch it.",
     "truth_leaks": "What only the examiner may know can be found by the agent. If it is a value that the agent has to find there, its key "
     "belongs into `discoverable`.",

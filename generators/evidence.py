@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 from generators.errors import TaskError
 from generators.task import Record, Task, Text
 
-SUITE = "3"  # changes whenever a gate judges differently, so that old evidence is not taken for new
+SUITE = "4"  # changes whenever a gate judges differently, so that old evidence is not taken for new
 
 
 class Gate(StrEnum):
@@ -23,8 +23,10 @@ class Gate(StrEnum):
     ORACLE = "oracle"
     ALTERNATIVES = "alternatives"
     NEAR_MISS = "near_miss"
+    MUTANTS = "mutants"
     LEAK = "leak"
     TAMPER = "tamper"
+    SOLVABLE = "solvable"
     TWIN = "twin"
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 from generators.embeddings import Embed, Vectors, unit
+
+if TYPE_CHECKING:  # imported at first use: it brings scipy, which takes a second
+    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
 
 SHINGLE = 3
 PERMUTATIONS = 128
@@ -74,6 +76,8 @@ class _Words:
     """The shingles of the texts that were kept."""
 
     def __init__(self, similarity: float) -> None:
+        from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+
         self._index = MinHashLSH(threshold=max(0.1, similarity - 0.15), num_perm=PERMUTATIONS)
         self._kept: dict[str, frozenset[str]] = {}
 
@@ -111,6 +115,8 @@ class _Meanings:
 
 
 def _sketch(own: frozenset[str]) -> MinHash:
+    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+
     sketch = MinHash(num_perm=PERMUTATIONS, seed=1)
     sketch.update_batch([shingle.encode() for shingle in sorted(own)])  # pyright: ignore[reportUnknownMemberType]
     return sketch

@@ -27,9 +27,9 @@ from pipeline.batches import find_recipes
 from pipeline.checks import candidate_checks
 from pipeline.io import ParquetIOManager
 from pipeline.places import project_root
-from pipeline.resources import EngineResource, LogProgress, ReleaseRoot, WriterResource
+from pipeline.resources import AgentResource, EngineResource, LogProgress, ReleaseRoot, WriterResource
 
-BATCH = AssetSelection.assets("drafts", "environments", "proven")
+BATCH = AssetSelection.assets("drafts", "environments", "proven", "attempts", "solvable")
 DATASET = AssetSelection.assets("candidate_dataset", "published_dataset")
 
 
@@ -50,6 +50,7 @@ def build_defs(
         "progress": LogProgress(),
         "release_root": ReleaseRoot(),
         "writer": WriterResource(),
+        "agent": AgentResource(),
         "io_manager": ParquetIOManager(),
     }
     return Definitions(

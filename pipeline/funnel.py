@@ -10,6 +10,7 @@ import polars as pl
 from generators.evidence import Evidence, Gate
 
 GATES = tuple(Gate)
+_OPTIONAL = (Gate.TAMPER, Gate.SOLVABLE)  # not tried on every task, or not yet
 _BEFORE_ALL, _PASSED = -1, len(GATES)
 
 
@@ -17,7 +18,7 @@ def funnel(frame: pl.DataFrame, assembled: bool = True) -> list[tuple[str, int]]
     """Tasks that were asked for, written, and let through by each gate. A frame of an early stage gives a short funnel.
 
     `assembled` is False for a batch that has not met the twin gate yet: its last stage is `proven`, not `published`.
-    `tamper` stands there if it was tried on any task; a task that was not attacked passes it.
+    `tamper` and `solvable` stand there if they were tried on any task; a task on which they were not passes them.
     """
     rows = list(frame.iter_rows(named=True))
     ranks = [_rank(row) for row in rows]
@@ -56,12 +57,10 @@ def _gates(frame: pl.DataFrame, assembled: bool) -> list[Gate]:
     """The gates that a frame can speak of."""
     if "evidence" not in frame.columns:
         return [Gate.BUILD] if "build_seconds" in frame.columns else []
-    tried = set[Gate]()
-    if any(Gate.TAMPER in held(row) or row["gate"] == Gate.TAMPER for row in frame.iter_rows(named=True)):
-        tried.add(Gate.TAMPER)
-    if assembled:
-        tried.add(Gate.TWIN)
-    return [gate for gate in GATES if gate not in (Gate.TAMPER, Gate.TWIN) or gate in tried]
+    tried = {Gate.TWIN} if assembled else set[Gate]()
+    for row in frame.iter_rows(named=True):
+        tried |= {gate for gate in _OPTIONAL if row["gate"] == gate} | (held(row) & set(_OPTIONAL))
+    return [gate for gate in GATES if gate not in (*_OPTIONAL, Gate.TWIN) or gate in tried]
 
 
 def _rank(row: Mapping[str, Any]) -> int:

@@ -52,6 +52,29 @@ def described(
     return MaterializeResult(value=frame, metadata=metadata, data_version=DataVersion(content_version(frame)))
 
 
+def attempted(frame: pl.DataFrame, seconds: float) -> MaterializeResult[pl.DataFrame]:
+    """Attempts as an asset's output: how they ended, what they cost, a preview."""
+    ends = frame.group_by("model", "style", "status", "end").agg(pl.len().cast(pl.Int64).alias("attempts"))
+    ends = ends.sort(["attempts", "status", "end"], descending=[True, False, False])
+    dollars = frame["cost"]
+    columns = ("task_id", "model", "attempt", "status", "end", "weighted", "turns")
+    metadata: Metadata = {
+        "dagster/row_count": MetadataValue.int(frame.height),
+        "seconds": MetadataValue.float(seconds),
+        "ends": MetadataValue.md(table(ends.columns, ends.iter_rows()) if frame.height else "no attempts"),
+        "passed": MetadataValue.int(int((frame["status"] == "passed").sum())),
+        "invalid": MetadataValue.int(int((~frame["valid"]).sum())),
+        "tokens": MetadataValue.int(int(frame["input_tokens"].sum()) + int(frame["output_tokens"].sum())),
+        "dollars": MetadataValue.text("unknown" if dollars.null_count() else f"{dollars.sum():.4f}"),
+        "preview": _records(frame.select(columns).head(PREVIEW_ROWS)),
+    }
+    rows = sorted(
+        [row["task_digest"], row["model"], row["attempt"], row["status"], row["end"]]
+        for row in frame.iter_rows(named=True)
+    )
+    return MaterializeResult(value=frame, metadata=metadata, data_version=DataVersion(digest_of(rows)))
+
+
 def released(release: Release, candidate: pl.DataFrame, seconds: float, recipe: Recipe) -> MaterializeResult:
     """A release as an asset's result; its content hash is the version."""
     metadata: Metadata = {

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Literal, Protocol, cast
 
 from dagster import ConfigurableResource, InitResourceContext
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
+from agent.limits import EpisodeLimits
+from agent.models import REPLAY
 from containers.engines import registry
 from containers.proof.store import ProofStore
 from containers.sandbox import Engine
 from containers.state import default_state
 from generators.chat.model import Effort
 from generators.errors import UsageError
+from pipeline.attempting import AttemptSettings
 from pipeline.places import project_root
 from pipeline.stages import Report
 from pipeline.writing import WriterSettings
@@ -98,6 +101,55 @@ class WriterResource(ConfigurableResource):
             reasoning=cast(Effort | None, self.reasoning or None),
             answers=cast(Literal["structured", "tagged"], self.answers),
             prices=Path(self.prices) if self.prices else None,
+        )
+
+
+class AgentResource(ConfigurableResource):
+    """Who attempts tasks before they are published; chosen in the launchpad. See `AttemptSettings`."""
+
+    model: str = Field(default_factory=lambda: os.environ.get("TERMFORGE_AGENT", REPLAY))
+    k: int = 1
+    mode: str = "all"
+    style: str = "structured"
+    native: bool = False
+    base_url: str = ""
+    temperature: float | None = None
+    reasoning: str = ""
+    max_dollars: float | None = None
+    max_tokens: int | None = None
+    turns: int = 50
+    agent_seconds: float = 900.0
+    context_tokens: int = 65_536
+
+    def settings(self) -> AttemptSettings:
+        """The same as settings.
+
+        Raises:
+            UsageError: a value that there is not.
+        """
+        if self.mode not in ("all", "until_pass", "adaptive"):
+            raise UsageError(f"agent: mode is all, until_pass or adaptive, not {self.mode!r}")
+        if self.reasoning not in ("", "low", "medium", "high"):
+            raise UsageError(f"agent: reasoning is low, medium or high, not {self.reasoning!r}")
+        try:
+            limits = EpisodeLimits(
+                turns=self.turns, agent_seconds=self.agent_seconds, context_tokens=self.context_tokens
+            )
+        except ValidationError as error:
+            problem = error.errors()[0]
+            raise UsageError(f"agent: {problem['loc'][0]}: {problem['msg']}") from error
+        return AttemptSettings(
+            model=self.model,
+            k=self.k,
+            mode=cast(Literal["all", "until_pass", "adaptive"], self.mode),
+            style=self.style,
+            native=self.native,
+            base_url=self.base_url or None,
+            temperature=self.temperature,
+            reasoning=cast(Effort | None, self.reasoning or None),
+            max_dollars=self.max_dollars,
+            max_tokens=self.max_tokens,
+            limits=limits,
         )
 
 

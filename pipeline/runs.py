@@ -26,7 +26,7 @@ from pipeline.batches import batch_key
 from pipeline.definitions import build_defs
 from pipeline.io import frames_folder
 from pipeline.places import project_root
-from pipeline.resources import EngineResource, ReleaseRoot, WriterResource
+from pipeline.resources import AgentResource, EngineResource, ReleaseRoot, WriterResource
 from pipeline.soundness import CHECKS
 from pipeline.stages import Report
 
@@ -65,6 +65,7 @@ def build_recipe(
     report: Report,
     engine: str = DEFAULT,
     writer: WriterResource | None = None,
+    agent: AgentResource | None = None,
 ) -> Built:
     """Materialize every batch of a recipe, then assemble, check and publish it below `target`.
 
@@ -80,6 +81,7 @@ def build_recipe(
         "release_root": ReleaseRoot(path=str(target)),
         "engine": EngineResource(engine=engine),
         "writer": writer or WriterResource(),
+        "agent": agent or AgentResource(),
     }
     defs = build_defs(extra_recipes=[recipe], resource_overrides=resources)
     with _alone(recipe, target), DagsterInstance.get() as instance:

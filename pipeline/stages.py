@@ -1,6 +1,6 @@
 """The stages of a batch as plain functions over data frames. Assets and tests call these; nothing here knows Dagster.
 
-    drafts -> environments -> proven -> candidate
+    drafts -> environments -> proven -> attempts -> solvable -> candidate
 
 A row is a task. A task that fails a stage stays in the frame with its gate and reason code; later stages pass it on.
 """
@@ -18,6 +18,8 @@ from typing import Any
 
 import polars as pl
 
+from agent.table import attempts_frame
+from agent.trajectory import Trajectory
 from containers.proof.batch import default_workers, prove_all
 from containers.proof.store import ProofStore
 from containers.sandbox import BuildFailure, Engine
@@ -29,6 +31,7 @@ from generators.overlap import Twin, twins
 from generators.procedural import find_family, write_task
 from generators.recipe import Order, Recipe
 from generators.task import Task
+from pipeline.attempting import AttemptSettings, attempt, solvable
 from pipeline.places import project_root
 from pipeline.writing import WriterSettings, write
 
@@ -219,6 +222,43 @@ def assemble(recipe: Recipe, batches: Mapping[str, pl.DataFrame]) -> pl.DataFram
         row["evidence"] = Evidence.model_validate_json(row["evidence"]).with_verdict(verdict).canonical()
         if not verdict.holds:
             row |= {"proven": False, "gate": Gate.TWIN.value, "reason": verdict.reason, "detail": verdict.detail}
+    return pl.DataFrame(rows, schema=PROVEN)
+
+
+def attempt_tasks(
+    open_engine: Callable[[], Engine], proven: pl.DataFrame, settings: AttemptSettings, report: Report = silent
+) -> pl.DataFrame:
+    """Attempts at every proven task, a row each; those that were made before are looked up.
+
+    Raises:
+        UsageError: there is no such model or style.
+        BudgetError: its ceiling is reached; a later run goes on.
+    """
+    tasks = [Task.model_validate_json(row["task"]) for row in proven.iter_rows(named=True) if row["proven"]]
+    done, total = 0, len(tasks) * settings.k
+
+    def tell(_: Trajectory) -> None:
+        nonlocal done
+        done += 1
+        report("attempts", done, total)
+
+    with stoppable() as stop:
+        found = attempt(open_engine(), tasks, settings, stop.is_set, tell, log.info) if tasks else []
+    return attempts_frame(found)
+
+
+def keep_solvable(proven: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
+    """The tasks with the verdict of the gate `solvable` in their evidence; what nobody solved is dropped."""
+    made: dict[str, list[dict[str, Any]]] = {}
+    for row in attempts.iter_rows(named=True):
+        made.setdefault(row["task_digest"], []).append(row)
+    rows = list(proven.iter_rows(named=True))
+    for row in rows:
+        if row["proven"]:
+            verdict = solvable(made.get(row["digest"], []))
+            row["evidence"] = Evidence.model_validate_json(row["evidence"]).with_verdict(verdict).canonical()
+            if not verdict.holds:
+                row |= {"proven": False, "gate": verdict.gate.value, "reason": verdict.reason, "detail": verdict.detail}
     return pl.DataFrame(rows, schema=PROVEN)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import os
+import socket
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -28,6 +30,20 @@ def _check(result: int, call: str) -> int:
         number = ctypes.get_errno()
         raise OSError(number, f"{call}: {os.strerror(number)}")
     return result
+
+
+def receive_fds(channel: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
+    """A message of at most `size` bytes and the descriptors that came with it, none of which passes an exec.
+
+    Not `socket.recv_fds`, which takes flags and does not use them: what it receives would be open in every program in a sandbox.
+    """
+    room = socket.CMSG_LEN(most * array.array("i").itemsize)
+    message, ancillary, _, _ = channel.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return message, fds.tolist()
 
 
 def unshare(flags: int) -> None:

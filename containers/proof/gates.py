@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 from containers.attacks.attack import Attack, targets
@@ -12,7 +13,7 @@ from containers.grading.score import Score, score
 from containers.pool import Pool
 from containers.proof import leak
 from containers.proof.spec import defined_tests
-from containers.sandbox import BuiltImage, ExecResult, GradeRequest, StartOptions
+from containers.sandbox import BuiltImage, ExecResult, GradeRequest, Sandbox, StartOptions
 from generators.errors import SandboxFault
 from generators.evidence import Gate, Verdict
 from generators.seeds import stream
@@ -76,18 +77,33 @@ class Bench:
         self, script: str | None, variation: Variation = PLAIN, limits: Limits | None = None, grade: float = 0
     ) -> Attempted:
         """Run a script (or nothing) in a fresh sandbox and grade what it left."""
-        if self.stop():
-            raise StoppedError
-        task, limits = self.task, limits or self.task.limits
-        names = [test.name for test in task.completion_tests.tests]
-        order = tuple(stream(task.digest, variation.hostname).sample(names, len(names)))
-        with self.pool.lease(self.built, limits, variation.options) as sandbox:
+        limits = limits or self.task.limits
+        with self._fresh(limits, variation) as sandbox:
             ran = ExecResult(0, b"", b"", 0.0)
             if script is not None:
                 ran = sandbox.exec(script, timeout=limits.solve_seconds)
-            seconds = grade or limits.grade_seconds
-            request = GradeRequest(task.completion_tests.source, order, seconds, variation.env)
-            return Attempted(ran, score(task.completion_tests, sandbox.grade(request)))
+            return Attempted(ran, self.graded(sandbox, variation, grade or limits.grade_seconds))
+
+    @contextlib.contextmanager
+    def solved(self) -> Generator[Sandbox]:
+        """A fresh sandbox in which the reference solution, if there is one, has just run."""
+        with self._fresh(self.task.limits, PLAIN) as sandbox:
+            if self.task.solution is not None:
+                sandbox.exec(self.task.solution, timeout=self.task.limits.solve_seconds)
+            yield sandbox
+
+    def graded(self, sandbox: Sandbox, variation: Variation = PLAIN, seconds: float = 0) -> Score:
+        """Run the completion tests over what a sandbox holds now."""
+        task = self.task
+        names = [test.name for test in task.completion_tests.tests]
+        order = tuple(stream(task.digest, variation.hostname).sample(names, len(names)))
+        request = GradeRequest(task.completion_tests.source, order, seconds or task.limits.grade_seconds, variation.env)
+        return score(task.completion_tests, sandbox.grade(request))
+
+    def _fresh(self, limits: Limits, variation: Variation) -> contextlib.AbstractContextManager[Sandbox]:
+        if self.stop():
+            raise StoppedError
+        return self.pool.lease(self.built, limits, variation.options)
 
     def initial(self) -> Score:
         """Run the initial-state tests in a fresh sandbox."""

@@ -1,9 +1,11 @@
 """The leak gate: is the answer, or the solution, anywhere the agent can look?
 
-Looked for: every string of the truth (12 characters and more) whose key is not declared discoverable, every compound value of
-the truth as a whole, and the bodies of the solution, plainly and as base64 or hex. Looked through: the instruction, the
-Dockerfile, and each layer of the image, with archives unpacked, JSON read and
-git objects too.
+Looked for, in the truth's keys that are not declared discoverable: every string of 12 characters and more, and every number and
+short code that tells enough alone or beside others of its answer (see `values`). Looked for in all keys: every compound value as
+a whole, in any JSON layout. Besides, the bodies of the solution. Strings, codes and numbers are also seen as base64 or hex.
+
+Looked through: the instruction, the Dockerfile, and each layer of the image, with archives unpacked, JSON read and git objects
+too. Not found: single plain words and small numbers, and what is reworded, split over files, enciphered or drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from containers.proof.values import Values, values
 from generators.task import Task
 
 MIN_STRING = 12
@@ -40,6 +43,10 @@ class Needle:
     name: str
     forms: tuple[bytes, ...]
 
+    def find(self, content: bytes) -> str | None:
+        """Its name, if it is in a file."""
+        return self.name if any(form in content for form in self.forms) else None
+
 
 @dataclass(frozen=True)
 class Leak:
@@ -49,9 +56,9 @@ class Leak:
     place: str
 
 
-def needles(task: Task) -> list[Needle]:
+def needles(task: Task) -> list[Needle | Values]:
     """All that must not be found for this task."""
-    found: list[Needle] = []
+    found: list[Needle | Values] = []
     for key, value in task.truth.items():
         if isinstance(value, dict | list):
             compound = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -65,7 +72,7 @@ def needles(task: Task) -> list[Needle]:
     if task.solution:
         bodies = [task.solution.strip(), *(match[2].strip() for match in _HEREDOC.finditer(task.solution))]
         found += [Needle("solution", (body.encode(),)) for body in bodies if len(body) >= MIN_BODY]
-    return found
+    return [*found, values(task)]
 
 
 def _is_plain_list(value: JsonValue) -> bool:
@@ -90,13 +97,13 @@ def _forms(text: str) -> tuple[bytes, ...]:
     return plain, encoded, plain.hex().encode()
 
 
-def search(wanted: Iterable[Needle], places: Iterable[tuple[str, bytes]]) -> Leak | None:
+def search(wanted: Iterable[Needle | Values], places: Iterable[tuple[str, bytes]]) -> Leak | None:
     """The first needle found in any of the places."""
     todo = list(wanted)
     for place, content in places:
         for needle in todo:
-            if any(form in content for form in needle.forms):
-                return Leak(needle.name, place)
+            if name := needle.find(content):
+                return Leak(name, place)
     return None
 
 

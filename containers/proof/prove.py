@@ -8,6 +8,7 @@ from collections.abc import Callable
 from containers.pool import Pool
 from containers.proof import gates, spec
 from containers.proof.gates import Bench, fails, timed
+from containers.proof.mutants import mutants
 from containers.sandbox import BuildFailure, BuiltImage, Engine
 from generators.errors import SandboxFault
 from generators.evidence import SUITE, Evidence, Gate, Verdict
@@ -19,6 +20,7 @@ ORDER: tuple[tuple[Gate, Callable[[Bench], Verdict | None]], ...] = (
     (Gate.ORACLE, gates.oracle),
     (Gate.ALTERNATIVES, gates.alternatives),
     (Gate.NEAR_MISS, gates.near_miss),
+    (Gate.MUTANTS, mutants),
     (Gate.LEAK, gates.leaks),
     (Gate.TAMPER, gates.tamper),
 )

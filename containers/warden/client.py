@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import containers
+from containers.linux import syscalls
 from containers.linux.identity import IdMap
 from containers.streams import readable
 from containers.warden import PLAIN
@@ -64,7 +65,7 @@ class Reply:
         while True:
             if not self.wait(deadline - time.monotonic()):
                 raise SandboxFault(f"the warden did not answer within {timeout:g} s")
-            piece, got, _, _ = socket.recv_fds(self.channel, _MESSAGE, 4, socket.MSG_CMSG_CLOEXEC)
+            piece, got = syscalls.receive_fds(self.channel, _MESSAGE, 4)
             fds += got
             if not piece:
                 raise SandboxFault("the warden ended before it answered")
@@ -126,7 +127,7 @@ class Channel:
         with self._lock:
             while kind not in self._waiting:
                 self._ask(kind)
-                came, fds, _, _ = socket.recv_fds(self._control, 1, 1, socket.MSG_CMSG_CLOEXEC)
+                came, fds = syscalls.receive_fds(self._control, 1, 1)
                 if not came:
                     raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
                 self._asked.remove(came)

@@ -83,7 +83,7 @@ def _rehearse() -> None:
 
 def _serve_one(reply: socket.socket) -> None:
     """Wait for a request and serve it. What goes wrong is answered, never raised."""
-    name, fds, _, _ = socket.recv_fds(reply, 64, 32, socket.MSG_CMSG_CLOEXEC)
+    name, fds = syscalls.receive_fds(reply, 64, 32)
     if not name:
         return
     try:

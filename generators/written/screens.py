@@ -6,15 +6,13 @@ the machine is the sandbox, and what decides is the proof.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import sys
-import warnings
-from collections.abc import Iterator
 from typing import cast
 
 from generators.task import ContextFile
+from generators.written.lookups import unnamed_paths
+from generators.written.modules import python_tests
 from generators.written.problems import AnswerError
 from generators.written.records import Completion, Description, Environment, Misses, Solution
 
@@ -46,7 +44,6 @@ _FOREIGN_WORDS = (
     "voor niet zijn il di che per sono não com em uma"
 )
 _ENGLISH, _FOREIGN = frozenset(_ENGLISH_WORDS.split()), frozenset(_FOREIGN_WORDS.split())
-_FAILING = ("fail", "raises", "check_call", "check_output", "check_returncode", "index")
 _MIN_ENGLISH = 0.06  # of all words; English prose has about 0.4, a list of columns still 0.1
 
 
@@ -168,96 +165,18 @@ def completion(answer: Completion, instruction: str) -> None:
         raise AnswerError("tests_missing", f"requirements name tests that do not exist: {', '.join(unknown)}")
 
 
-def python_tests(source: str, label: str) -> list[str]:
-    """Names of the tests of a module that can be graded.
+def lookups(answer: Completion, named: str) -> None:
+    """Completion tests look at nothing but what the task names (its instruction and container are the text `named`).
 
     Raises:
-        AnswerError: it does not compile, imports what is not there, or has tests that take arguments or check nothing.
+        AnswerError: one looks elsewhere, which is how a file that nobody asked for could count as a result.
     """
-    try:
-        with warnings.catch_warnings(action="ignore"):  # said better below
-            compile(source, label, "exec", dont_inherit=True)
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
-        raise AnswerError("tests_syntax_error", f"{label}{where}") from error
-    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body):
+    for path, function in unnamed_paths(answer.source, named).items():
         raise AnswerError(
-            "tests_syntax_error", f"{label}: imports from __future__ cannot be used, something precedes them"
+            "tests_unnamed_path",
+            f"{function} looks at {path}, which neither the instruction nor the container names; tests may only look at what the task "
+            "asks for, what is in the container, and what they write themselves",
         )
-    if missing := sorted(_imported(tree) - sys.stdlib_module_names - {"pytest"}):
-        raise AnswerError(
-            "tests_import_missing", f"{label} imports {', '.join(missing)}; only the standard library is there"
-        )
-    tests = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-    if not tests:
-        raise AnswerError("tests_empty", f"{label} defines no function test_*")
-    if len({test.name for test in tests}) < len(tests):
-        raise AnswerError("tests_named_twice", f"{label} defines two tests of the same name")
-    checking = _checking(tree)
-    for test in tests:
-        given = test.args
-        if given.args or given.kwonlyargs or given.posonlyargs or given.vararg or given.kwarg:
-            raise AnswerError("tests_arguments", f"{test.name} takes arguments; there are no fixtures")
-        if test.name not in checking:
-            raise AnswerError("tests_check_nothing", f"{test.name} asserts nothing that can be false")
-    return [test.name for test in tests]
-
-
-def _checking(tree: ast.Module) -> set[str]:
-    """Names of functions (methods too) that can fail on purpose, by themselves or by what they call."""
-    calls: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-        own = list(_own_nodes(function))
-        calls.setdefault(function.name, set()).update(_called(node) for node in own if isinstance(node, ast.Call))
-        if any(_fails(node) for node in own):
-            found.add(function.name)
-    while new := {name for name, called in calls.items() if name not in found and called & found}:
-        found |= new
-    return found
-
-
-def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """What runs when a function is called: not what functions inside of it do."""
-    todo: list[ast.AST] = list(function.body)
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            todo += ast.iter_child_nodes(node)
-
-
-def _called(node: ast.Call) -> str:
-    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-
-
-def _imported(tree: ast.Module) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0] if not node.level else ".")
-    return found
-
-
-def _fails(node: ast.AST) -> bool:
-    """Whether this can fail on purpose: an assertion that is not always true, a raise, or a call that does so."""
-    if isinstance(node, ast.Assert):
-        return not _always_true(node.test)
-    if isinstance(node, ast.Call):
-        checked = any(
-            key.arg == "check" and isinstance(key.value, ast.Constant) and key.value.value for key in node.keywords
-        )
-        return checked or _called(node).startswith("assert") or _called(node) in _FAILING
-    return isinstance(node, ast.Raise)
-
-
-def _always_true(test: ast.expr) -> bool:
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
-        return any(_always_true(value) for value in test.values)
-    return isinstance(test, ast.Constant) or (isinstance(test, ast.Tuple) and bool(test.elts))
 
 
 def solution(answer: Solution) -> None:

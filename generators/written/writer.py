@@ -218,7 +218,12 @@ def _screen(written: Written, stage: Stage) -> None:
         case "environment":
             screens.environment(written.get("environment", Environment))
         case "tests":
-            screens.completion(written.get("tests", Completion), written.get("describe", Description).instruction)
+            instruction, environment = (
+                written.get("describe", Description).instruction,
+                written.get("environment", Environment),
+            )
+            screens.completion(written.get("tests", Completion), instruction)
+            screens.lookups(written.get("tests", Completion), f"{instruction}\n{answers.render(environment)}")
         case "solution" | "alternative":
             screens.solution(written.get(stage, Solution))
         case "near_misses":

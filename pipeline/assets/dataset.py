@@ -29,16 +29,16 @@ def dataset_assets(catalog: Catalog) -> list[AssetsDefinition]:
     @asset(
         group_name="dataset",
         partitions_def=recipes,
-        ins={"proven": batches},
+        ins={"solvable": batches},
         automation_condition=WHEN_PROVEN,
         kinds={"polars"},
     )
     def candidate_dataset(
-        context: AssetExecutionContext, proven: dict[str, pl.DataFrame]
+        context: AssetExecutionContext, solvable: dict[str, pl.DataFrame]
     ) -> MaterializeResult[pl.DataFrame]:
         """All batches of a recipe, near duplicates dropped. Not to be used before its checks have passed."""
         recipe = catalog.recipe(context.partition_key)
-        frame, seconds = timed(assemble, recipe, proven)
+        frame, seconds = timed(assemble, recipe, solvable)
         return described(frame, seconds, recipe, assembled=True)
 
     @asset(group_name="dataset", partitions_def=recipes, automation_condition=WHEN_CHECKED, kinds={"parquet"})

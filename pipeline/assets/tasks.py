@@ -1,16 +1,16 @@
-"""Group `tasks`: a batch is written, built and proven."""
+"""Group `tasks`: a batch is written, built, proven and attempted."""
 
 import polars as pl
 from dagster import AssetExecutionContext, AssetsDefinition, MaterializeResult, ResourceParam, asset
 
 from pipeline.batches import Catalog
-from pipeline.metadata import described, timed
-from pipeline.resources import EngineResource, Progress, WriterResource
-from pipeline.stages import build_environments, prove_tasks, write_batch
+from pipeline.metadata import attempted, described, timed
+from pipeline.resources import AgentResource, EngineResource, Progress, WriterResource
+from pipeline.stages import attempt_tasks, build_environments, keep_solvable, prove_tasks, write_batch
 
 
 def task_assets(catalog: Catalog) -> list[AssetsDefinition]:
-    """drafts -> environments -> proven, a partition per batch."""
+    """drafts -> environments -> proven -> attempts -> solvable, a partition per batch."""
     batches = catalog.batch_partitions
 
     @asset(group_name="tasks", partitions_def=batches, kinds={"polars"})
@@ -48,4 +48,25 @@ def task_assets(catalog: Catalog) -> list[AssetsDefinition]:
         frame, seconds = timed(prove_tasks, engine.open(), engine.store(), environments, report)
         return described(frame, seconds, catalog.recipe(context.partition_key))
 
-    return [drafts, environments, proven]
+    @asset(group_name="tasks", partitions_def=batches, kinds={"polars", "linux"})
+    def attempts(
+        context: AssetExecutionContext,
+        proven: pl.DataFrame,
+        engine: EngineResource,
+        agent: AgentResource,
+        progress: ResourceParam[Progress],
+    ) -> MaterializeResult[pl.DataFrame]:
+        """Attempts at every proven task: by a language model, or the reference solution replayed as an agent's actions."""
+        report = progress.reporter(context.log.info)
+        frame, seconds = timed(attempt_tasks, engine.open, proven, agent.settings(), report)
+        return attempted(frame, seconds)
+
+    @asset(group_name="tasks", partitions_def=batches, kinds={"polars"})
+    def solvable(
+        context: AssetExecutionContext, proven: pl.DataFrame, attempts: pl.DataFrame
+    ) -> MaterializeResult[pl.DataFrame]:
+        """The proven tasks with what attempts say of them; those that none solved are dropped."""
+        frame, seconds = timed(keep_solvable, proven, attempts)
+        return described(frame, seconds, catalog.recipe(context.partition_key))
+
+    return [drafts, environments, proven, attempts, solvable]

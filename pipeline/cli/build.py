@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 from rich.console import Console
 
 from containers.engines.registry import DEFAULT, open_engine
@@ -72,29 +73,41 @@ def build(
         recipe = recipe.model_copy(update={"name": f"{recipe.name}-{engine_name}"})
     if dry_run:
         if recipe.writer == "model":
-            estimate_writing(recipe, models, out)
+            estimate_writing(recipe, models, engine_name, out)
         else:
             _dry_run(recipe, engine_name, out)
         return
-    from pipeline.resources import WriterResource  # Dagster takes most of a second to import
-    from pipeline.runs import build_recipe
+    from pipeline.io import frames_folder  # Dagster takes most of a second to import
+    from pipeline.resources import WriterResource
+    from pipeline.runs import UnsoundError, build_recipe
 
     with open_engine(engine_name, say=out.say) as engine:  # says first what the machine lacks; makes the base image
         if engine.reaped:
             out.say(f"removed what a killed run had left: {engine.reaped}")
         _warm(engine, recipe)
-    with out.progress() as report:
-        built = build_recipe(
-            recipe,
-            [len(batch) for batch in batches(recipe)],
-            target or project_root() / "datasets",
-            report,
-            engine_name,
-            WriterResource.of(models),
-        )
-    steps, why = funnel(built.candidate), reasons(built.candidate)
-    value: dict[str, Any] = {"folder": str(built.folder), "funnel": dict(steps), "dropped": why.to_dicts()}
-    costs = writing_costs(recipe, built.candidate) if recipe.writer == "model" else {}
+    sizes, root = [len(batch) for batch in batches(recipe)], target or project_root() / "datasets"
+    try:
+        with out.progress() as report:
+            built = build_recipe(recipe, sizes, root, report, engine_name, WriterResource.of(models))
+    except UnsoundError as unsound:
+        candidate = pl.read_parquet(frames_folder() / "candidate_dataset" / f"{recipe.name}.parquet")
+        _say_outcome(recipe, candidate, None, out)
+        if candidate["proven"].any():
+            raise
+        nothing = f"recipe {recipe.name} is not published: none of its {candidate.height} tasks passed every gate"
+        raise UnsoundError(nothing) from unsound
+    _say_outcome(recipe, built.candidate, built.folder, out)
+
+
+def _say_outcome(recipe: Recipe, candidate: pl.DataFrame, folder: Path | None, out: Out) -> None:
+    """The funnel with its reasons, what language models took, and where it was published (None: it was not)."""
+    steps, why = funnel(candidate), reasons(candidate)
+    value: dict[str, Any] = {
+        "folder": str(folder) if folder else None,
+        "funnel": dict(steps),
+        "dropped": why.to_dicts(),
+    }
+    costs = writing_costs(recipe, candidate) if recipe.writer == "model" else {}
     value |= costs
 
     def show(console: Console) -> None:
@@ -104,7 +117,8 @@ def build(
         if costs:
             console.print(out.table(BY_STAGE, costs["by_stage"]))
             console.print(out.table(BY_AXIS, costs["by_axis"]))
-        console.print(f"published in {built.folder}")
+        if folder:
+            console.print(f"published in {folder}")
 
     out.result(value, show)
 

@@ -1,17 +1,21 @@
-"""The export command: a data set's tasks, dealt anew into splits, as parquet."""
+"""The export command: a data set's tasks, dealt anew into splits, as parquet or as directories for Harbor."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
 from containers.state import storage
 from generators.errors import TaskError, UsageError
+from generators.evidence import Evidence
 from generators.recipe import SPLITS
+from generators.task import Task
 from pipeline.cli.output import Out, json_option
 from pipeline.cli.sources import load_tasks
+from pipeline.exchange.harbor import check_target, write_harbor
 from pipeline.exchange.rows import to_row, write_parquet
 from pipeline.places import project_root
 from pipeline.release import content_digest, file_digest
@@ -44,6 +48,11 @@ def parse_shares(text: str) -> dict[str, float]:
     return shares
 
 
+FORMATS = ("parquet", "harbor")
+Dealt = tuple[Task, Evidence | None, str]  # with its split
+Written = tuple[str, list[dict[str, Any]]]  # the digest of all, and what is said of each file
+
+
 @click.command()
 @click.option(
     "--from",
@@ -53,6 +62,14 @@ def parse_shares(text: str) -> dict[str, float]:
 )
 @click.option(
     "--to", "target", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="parquet",
+    show_default=True,
+    help="A file per split, or a directory per task as Harbor reads it.",
 )
 @click.option("--splits", default="train=80,validation=10,test=10", show_default=True, help="Shares in per cent.")
 @click.option("--split", "only", type=str, help="Write only this split.")
@@ -65,6 +82,7 @@ def parse_shares(text: str) -> dict[str, float]:
 def export(
     source: Path | None,
     target: Path,
+    form: str,
     splits: str,
     only: str | None,
     separate_families: bool,
@@ -72,10 +90,12 @@ def export(
     proven_only: bool,
     out: Out,
 ) -> None:
-    """Write parquet splits, stratified by family and difficulty."""
+    """Write tasks in splits, stratified by family and difficulty: parquet files, or directories for Harbor."""
     if only is not None and only not in SPLITS:
         raise UsageError(f"unknown split {only!r}; there are {', '.join(SPLITS)}")
     shares = parse_shares(splits)
+    if form == "harbor":
+        check_target(target)
     known = load_tasks(source or project_root() / "datasets" / "main")
     kept = [(task, proof) for task, proof in known if not proven_only or (proof is not None and proof.proven)]
     if not kept:
@@ -84,10 +104,23 @@ def export(
         raise TaskError(f"task {doubled[0]} is there more than once in the source; a task belongs into one split only")
     items = [Item(task.id, task.provenance.family, task.axes.difficulty.value) for task, _ in kept]
     where = split(items, shares, seed, separate_families)
-    rows = [to_row(task, proof, where[task.id]) for task, proof in sorted(kept, key=lambda pair: pair[0].id)]
+    dealt = [(task, proof, where[task.id]) for task, proof in sorted(kept, key=lambda pair: pair[0].id)]
+    write = _as_harbor if form == "harbor" else _as_parquet
+    digest, files = write(dealt, target, only)
+    value = {"digest": digest, "left_out": len(known) - len(kept), "files": files}
+    table = [
+        (file["file"], file["rows"], ", ".join(f"{k} {v}" for k, v in sorted(file["difficulty"].items())))
+        for file in files
+    ]
+    out.result(value, lambda console: console.print(out.table(("file", "tasks", "difficulty"), table)))
+
+
+def _as_parquet(dealt: list[Dealt], target: Path, only: str | None) -> Written:
+    """A file per split."""
+    rows = [to_row(*item) for item in dealt]
     with storage(f"preparing {target}"):
         target.mkdir(parents=True, exist_ok=True)
-    files = []
+    files: list[dict[str, Any]] = []
     for name in SPLITS:
         part = [row for row in rows if row["split"] == name]
         if part and only in (None, name):
@@ -97,9 +130,18 @@ def export(
             files.append(
                 {"file": str(path), "rows": len(part), "sha256": file_digest(path), "difficulty": dict(levels)}
             )
-    value = {"digest": content_digest(rows), "left_out": len(known) - len(kept), "files": files}
-    table = [
-        (file["file"], file["rows"], ", ".join(f"{k} {v}" for k, v in sorted(file["difficulty"].items())))
-        for file in files
-    ]
-    out.result(value, lambda console: console.print(out.table(("file", "tasks", "difficulty"), table)))
+    return content_digest(rows), files
+
+
+def _as_harbor(dealt: list[Dealt], target: Path, only: str | None) -> Written:
+    """A directory per task.
+
+    Raises:
+        TaskError: the split that was asked for is empty.
+    """
+    part = [item for item in dealt if only in (None, item[2])]
+    if not part:
+        raise TaskError(f"no task was dealt to split {only}; give it a larger share")
+    digest = write_harbor(part, target)
+    levels = Counter(task.axes.difficulty.value for task, _, _ in part)
+    return digest, [{"file": str(target), "rows": len(part), "sha256": digest, "difficulty": dict(levels)}]

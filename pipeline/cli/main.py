@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from pipeline.cli import attacks, build, export, inspect, overlap, prove
+from pipeline.cli import attacks, attempt, build, export, inspect, judge, overlap, prove, trajectories
 from pipeline.cli.output import guarded
 
 
@@ -32,6 +32,10 @@ for command in (
     inspect.families,
     inspect.doctor,
     attacks.attacks,
+    attempt.attempt_command,
+    trajectories.analyze,
+    trajectories.trajectory,
+    judge.judge,
     overlap.overlap,
     prove.clean,
     inspect.schema,

@@ -9,11 +9,14 @@ from typing import Any
 
 import click
 import polars as pl
+from click.core import ParameterSource
+from rich.console import Console
 
+from generators.errors import UsageError
 from generators.recipe import Recipe
 from pipeline.cli.output import Out
 from pipeline.costs import by_axis, by_stage, total
-from pipeline.estimates import estimate
+from pipeline.estimates import BY_STAGE_LEFT, estimate
 from pipeline.writing import WriterSettings, ledger_of
 
 _OPTIONS = (
@@ -46,11 +49,27 @@ def writer_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_models(*args: Any, **kwargs: Any) -> Any:
         own = {name: kwargs.pop(name) for name in _NAMES}
+        if not own["writer"]:
+            _refuse_alone(click.get_current_context())
         return command(*args, models=WriterSettings(**own), **kwargs)
 
     for option in reversed(_OPTIONS):
         with_models = option(with_models)
     return with_models
+
+
+def _refuse_alone(context: click.Context) -> None:
+    """Options of models say nothing where no model writes.
+
+    Raises:
+        UsageError: one was given.
+    """
+    for name in _NAMES:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and name != "writer":
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} is about language models, and none was named to write: add --writer openai:MODEL"
+            )
 
 
 def writing_costs(recipe: Recipe, candidate: pl.DataFrame) -> dict[str, Any]:
@@ -64,8 +83,19 @@ def writing_costs(recipe: Recipe, candidate: pl.DataFrame) -> dict[str, Any]:
     return {"by_stage": stages, "by_axis": [*by_axis(candidate), *([whole] if whole else [])]}
 
 
-def estimate_writing(recipe: Recipe, settings: WriterSettings, out: Out) -> None:
-    """Say what writing a recipe will take, from what earlier writing took."""
-    value = estimate(recipe, settings)
-    rows = [(key.replace("_", " "), "unknown" if item is None else item) for key, item in value.items()]
-    out.result(value, lambda console: console.print(out.table(("what", "value"), rows)))
+def estimate_writing(recipe: Recipe, settings: WriterSettings, engine: str, out: Out) -> None:
+    """Say what writing a recipe will take from here on, and what that is based on."""
+    value = estimate(recipe, settings, engine)
+    rows = [
+        (key.replace("_", " "), "unknown" if item is None else item) for key, item in value.items() if key != "by_stage"
+    ]
+    stages = [
+        ["unknown" if row[head.replace(" ", "_")] is None else row[head.replace(" ", "_")] for head in BY_STAGE_LEFT]
+        for row in value["by_stage"]
+    ]
+
+    def show(console: Console) -> None:
+        console.print(out.table(("what", "value"), rows))
+        console.print(out.table(BY_STAGE_LEFT, stages))
+
+    out.result(value, show)

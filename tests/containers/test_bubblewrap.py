@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.shell import Shell
 from generators.task import Limits
 from tests.toys import toy
 
@@ -28,3 +29,11 @@ def test_a_sandboxs_control_group_is_empty_after_it(engine: BubblewrapEngine) ->
     while group and len(group.pids() - keeper) > children and time.monotonic() < deadline:
         time.sleep(0.01)
     assert group is None or len(group.pids() - keeper) <= children
+
+
+def test_a_shell_outlives_a_flood_of_processes(engine: BubblewrapEngine) -> None:
+    task = toy(limits=Limits(pids=40))
+    with engine.start(engine.build(task.image, task.limits), task.limits) as sandbox, Shell(sandbox) as shell:
+        flood = shell.run("bomb() { bomb | bomb & }; bomb; sleep 60", 2)
+        assert flood.timed_out
+        assert shell.run("echo alive", 10).stdout == b"alive\n"

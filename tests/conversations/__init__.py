@@ -1,7 +1,7 @@
 """Scripted conversations with a language model that writes tasks: a YAML file each, played back by `tests.provider.Provider`.
 
-    with Provider(Conversations.load()) as provider: ...
-    python -m tests.conversations --port 8123            # by hand; prints the URL
+    with Provider(Conversations(load())) as provider: ...
+    python -m tests.conversations --port 8123            # by hand; prints the URL; names may follow
 
     name: sum_numbers
     key: harbour toll ledger           # occurs in the description, and so in the prompts of all later stages
@@ -12,23 +12,27 @@
     says:                              # by stage; the last entry is repeated
       describe: ["<title>...", {fault: {kind: refusal}}]
 
-Which conversation a first request gets depends on its cell: the next one that was not begun yet (when all are, again from the first). A request that comes again (a retry)
-gets the same entry again.
+Which conversation a first request gets depends on its cell: the next one that was not begun yet (when all are, again from the first) and is
+told for the cell's fixture. Where none is, one about text brings a small fixture along, so that it fits any order. A request that comes again
+(a retry) gets the same entry again.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from tests.conversations.furniture import furnished
 from tests.provider import Answer, Asked, Fault
 
 FOLDER = Path(__file__).parent
+_MATERIAL = re.compile(r"- Material: (\w+)")  # of a cell, as the prompts of the first two stages describe it
 _STAGES = {
     "Stage: the task itself.": "describe",
     "Stage: the container.": "environment",
@@ -91,20 +95,38 @@ class Conversations:
             body = repr(asked.body.get("messages"))
             if body not in seen:
                 seen.append(body)
-            return found.answer(stage, seen.index(body))
+            answer = found.answer(stage, seen.index(body))
+            kind = _material(asked)
+            plain = stage != "environment" or kind in ("", "text_only")
+            return answer if plain else replace(answer, say=furnished(answer.say, kind))
+
+    @property
+    def begun(self) -> list[Conversation]:
+        """The conversations that were begun, in that order."""
+        with self._lock:
+            return list(self._begun.values())
 
     def _first(self, asked: Asked) -> Conversation:
         first = next(message for message in asked.body["messages"] if message["role"] == "user")
         cell = repr(first).split("Form of the answer:")[0]
         if cell not in self._begun:
-            self._begun[cell] = self._next(cell)
+            self._begun[cell] = self._next(_material(asked))
         return self._begun[cell]
 
-    def _next(self, cell: str) -> Conversation:
-        """One that was not begun yet, for the cell's fixture where there is one; when all were begun, again from the first."""
-        waiting = [item for item in self.known if item not in self._begun.values()] or list(self.known)
-        plain = [item for item in waiting if item.fixture == "text_only"] or waiting
-        return next((item for item in waiting if item.fixture != "text_only" and item.fixture in cell), plain[0])
+    def _next(self, kind: str) -> Conversation:
+        """One that was not begun yet: told for this kind of fixture, else about text; when all were begun, again from the first."""
+        waiting = [item for item in self.known if item not in self._begun.values()]
+        for items in (waiting, self.known):
+            for wanted in dict.fromkeys((kind, "text_only")):
+                if found := next((item for item in items if item.fixture == wanted), None):
+                    return found
+        return self.known[0]
 
     def _by_key(self, text: str) -> Conversation | None:
         return next((item for item in self.known if item.key in text), None)
+
+
+def _material(asked: Asked) -> str:
+    """The fixture that a request's cell asks for; empty where the request does not say."""
+    found = _MATERIAL.search(asked.text)
+    return found[1] if found else ""

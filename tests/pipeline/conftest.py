@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -57,11 +58,12 @@ class Floor:
         return event.asset_materialization.tags["dagster/data_version"]
 
 
-def floor_in(folder: Path, instance: DagsterInstance, recipe: Recipe = TINY) -> Floor:
+def floor_in(folder: Path, instance: DagsterInstance, recipe: Recipe = TINY, **more: Any) -> Floor:
     """A floor whose only recipe is the given one."""
     resources = {
         "io_manager": ParquetIOManager(folder / "frames"),
         "release_root": ReleaseRoot(path=str(folder / "datasets")),
+        **more,
     }
     return Floor(folder, build_defs(folder / "no-recipes", [recipe], resources), instance)
 

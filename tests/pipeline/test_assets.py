@@ -19,7 +19,7 @@ from pipeline.definitions import build_defs, defs
 from pipeline.funnel import funnel
 from pipeline.metadata import content_version
 from pipeline.release import load_release
-from pipeline.resources import EngineResource, LogProgress
+from pipeline.resources import AgentResource, EngineResource, LogProgress
 from pipeline.soundness import CHECKS
 from tests.pipeline.conftest import TINY, Floor, floor_in
 
@@ -27,7 +27,9 @@ GRAPH = {  # asset: group, what it is made from, partitions
     "drafts": ("tasks", set(), ["tiny.000", "tiny.001"]),
     "environments": ("tasks", {"drafts"}, ["tiny.000", "tiny.001"]),
     "proven": ("tasks", {"environments"}, ["tiny.000", "tiny.001"]),
-    "candidate_dataset": ("dataset", {"proven"}, ["tiny"]),
+    "attempts": ("tasks", {"proven"}, ["tiny.000", "tiny.001"]),
+    "solvable": ("tasks", {"proven", "attempts"}, ["tiny.000", "tiny.001"]),
+    "candidate_dataset": ("dataset", {"solvable"}, ["tiny"]),
     "published_dataset": ("dataset", {"candidate_dataset"}, ["tiny"]),
 }
 
@@ -95,9 +97,21 @@ def test_metadata_shows_funnel_plots_and_rows(made: Floor) -> None:
     assert {"funnel_table", "reasons", "preview", "seconds"} <= set(made.metadata("proven"))
 
 
+def test_what_no_agent_solves_is_dropped_with_the_reason(made: Floor, tmp_path: Path) -> None:
+    with DagsterInstance.ephemeral() as instance:
+        floor = floor_in(tmp_path, instance, agent=AgentResource(model="scripted:idle", k=2))
+        floor.run("build_batch", "tiny.000")
+        frame, attempts = floor.frame("solvable", "tiny.000"), floor.frame("attempts", "tiny.000")
+        shown = floor.metadata("attempts")
+    assert frame["reason"].to_list() == ["not_solved"] * 2 and not frame["proven"].any()
+    assert attempts["end"].to_list() == ["finished"] * 4 and attempts["attempt"].to_list() == [0, 1, 0, 1]
+    assert (shown["passed"], shown["invalid"]) == (0, 0) and "scripted:idle" in str(shown["ends"])
+    assert made.metadata("attempts")["passed"] == 2
+
+
 def test_missing_batch_blocks_the_release(made: Floor, tmp_path: Path) -> None:
     shutil.copytree(made.folder / "frames", tmp_path / "frames")
-    (tmp_path / "frames" / "proven" / "tiny.001.parquet").unlink()
+    (tmp_path / "frames" / "solvable" / "tiny.001.parquet").unlink()
     with DagsterInstance.ephemeral() as instance:
         floor = floor_in(tmp_path, instance)
         result = floor.run("publish", "tiny", raising=False)
@@ -180,6 +194,8 @@ def test_funnel_names_what_a_frame_can_speak_of(made: Floor) -> None:
     assert funnel(made.frame("drafts", "tiny.000")) == [("requested", 2), ("written", 2)]
     assert [name for name, _ in funnel(made.frame("environments", "tiny.000"))] == ["requested", "written", "build"]
     names = [name for name, _ in funnel(made.frame("proven", "tiny.000"), assembled=False)]
+    assert names == ["requested", "written", *gates[:-2], "proven"]
+    names = [name for name, _ in funnel(made.frame("solvable", "tiny.000"), assembled=False)]
     assert names == ["requested", "written", *gates[:-1], "proven"]
     names = [name for name, _ in funnel(made.frame("candidate_dataset", "tiny"))]
     assert names == ["requested", "written", *gates, "published"]

@@ -81,7 +81,15 @@ def server(tmp_path: Path) -> Iterator[str]:
 def test_a_batch_is_materialized_from_the_ui_and_published_by_itself(server: str, tmp_path: Path) -> None:
     nodes = ask(server, "{ assetNodes { assetKey { path } } }")["assetNodes"]
     names = {node["assetKey"]["path"][-1] for node in nodes}
-    assert names == {"drafts", "environments", "proven", "candidate_dataset", "published_dataset"}
+    assert names == {
+        "drafts",
+        "environments",
+        "proven",
+        "attempts",
+        "solvable",
+        "candidate_dataset",
+        "published_dataset",
+    }
     selector = {
         "repositoryLocationName": "pipeline.definitions",
         "repositoryName": "__repository__",

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -66,8 +67,14 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **own, "OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
 
 
-def run(folder: Path, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(argv, env=environment(folder), capture_output=True, text=True, timeout=300, check=False)
+def run(folder: Path, argv: Sequence[str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, env=environment(folder), capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def whole_command(folder: Path, url: str, provider: str) -> list[str]:
+    """The recipe `written`, 24 tasks, as the README has it."""
+    base = [str(Path(sys.executable).parent / "termforge"), "build", "--count", "24", "--to", str(folder / "out")]
+    return [*base, "--writer", f"{provider}:scripted", "--base-url", url, "--json"]
 
 
 def holders_of(secret: str, folder: Path) -> list[str]:
@@ -109,6 +116,30 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert dict(json.loads(done.stdout)["funnel"])["published"] == 3
     assert len(bodies) - len(set(bodies)) <= 3, "at most what was under way at that moment is asked again"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_two_dozen_orders_killed_half_way_end_each_as_it_has_to(tmp_path: Path, provider: str) -> None:
+    """Good conversations are published and bad ones fall with their reasons, whichever of their orders asks for a fixture."""
+    names = [item.name for item in load() if "judge" not in item.says]  # nobody judges here
+    talk = Conversations(load(names))
+    with Provider(talk) as server:
+        argv = whole_command(tmp_path, server.url, provider)
+        process = subprocess.Popen(argv, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while len(server.asked) < 90 and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done = run(tmp_path, argv, timeout=600)
+        bodies = [json.dumps(asked.body["messages"]) for asked in server.asked]
+    assert process.returncode == -signal.SIGKILL and done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    wanted = Counter((item.expect["gate"], item.expect["reason"]) for item in talk.begun if item.expect.get("gate"))
+    assert len(talk.begun) == 24 and len({item.name for item in talk.begun}) == 24
+    assert {(row["gate"], row["reason"]): row["count"] for row in value["dropped"]} == wanted
+    assert dict(value["funnel"])["published"] == 24 - wanted.total() == len(load_release(Path(value["folder"])))
+    assert len(bodies) - len(set(bodies)) <= 24, "at most what was under way at that moment is asked again"
 
 
 @pytest.mark.slow

@@ -192,7 +192,7 @@ class BubblewrapSandbox(BaseSandbox):
             "gid": 0 if as_root else built.gid,
             "groups": [] if as_root else list(built.groups),
             "tty": tty,
-            "max_processes": None if self.slot.group else self.limits.pids,
+            "max_processes": self.limits.pids,  # below the group's own limit: what ends processes must be able to fork
             "kinds": list(self._namespaces),
         }
         if self._ended:

@@ -39,6 +39,15 @@ def test_no_signal_is_ignored(calm: Sandbox) -> None:
     assert said(calm, "yes | head -1; echo ${PIPESTATUS[0]}") == "y\n141"
 
 
+def test_a_program_has_no_descriptor_but_its_three(calm: Sandbox) -> None:
+    assert calm.exec(["/bin/ls", "/proc/self/fd"], timeout=10).stdout.split() == [
+        b"0",
+        b"1",
+        b"2",
+        b"3",
+    ]  # 3: the folder
+
+
 def test_streams_stay_apart(calm: Sandbox) -> None:
     result = calm.exec("echo out; echo bad >&2; exit 9", timeout=10)
     assert (result.exit_code, result.stdout, result.stderr, result.truncated) == (9, b"out\n", b"bad\n", False)

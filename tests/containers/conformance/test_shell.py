@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,18 @@ def test_programs_in_it_ignore_no_signal(shell: Shell) -> None:
     assert (
         shell.run("yes | head -1; echo ${PIPESTATUS[0]}; sh -c 'kill -INT $$'; echo $?", 10).stdout == b"y\n141\n130\n"
     )
+
+
+def test_a_program_cannot_answer_in_the_shells_place(shell: Shell) -> None:
+    forge = "for fd in 3 4 5 6 7 8 9 1{0..9} 255; do printf '0\\0' >&$fd; done 2>/dev/null"
+    assert shell.run(f"bash -c {shlex.quote(forge)}; (exit 7)", 10).exit_code == 7
+    assert shell.run("ls /proc/self/fd; (exit 8)", 10).stdout.split() == [b"0", b"1", b"2", b"3"]
+    assert shell.run("(exit 9)", 10).exit_code == 9
+
+
+def test_a_process_left_behind_does_not_hold_up_the_shells_end(shell: Shell) -> None:
+    result = shell.run("sleep 50 & exit 3", 20)
+    assert (result.exit_code, shell.restarts) == (3, 1) and result.seconds < 15
 
 
 def test_it_can_be_roots(sandbox: Sandbox) -> None:

@@ -1,0 +1,145 @@
+"""Attempts of a batch or a release by one model: opens what they need, and makes frames of what came of them.
+
+Replies are kept by content and costs booked as for writers; valid trajectories are kept, so that a stopped run goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from agent.attempts import Attempts, Plan
+from agent.limits import EpisodeLimits
+from agent.models import SCRIPTED, player
+from agent.store import AttemptStore, run_key
+from agent.styles import open_style
+from agent.trajectory import Status, Trajectory
+from containers.pool import default_size
+from containers.sandbox import Engine
+from containers.state import State, default_state
+from generators.chat.ledger import Ceiling, Ledger
+from generators.chat.limits import Rates
+from generators.chat.model import ChatModel, Effort, Usage
+from generators.chat.models import open_model
+from generators.chat.prices import Prices
+from generators.errors import UsageError
+from generators.evidence import Gate, Verdict
+from generators.task import Task
+from pipeline.writing import models_folder
+
+
+@dataclass(frozen=True)
+class AttemptSettings:
+    """Who attempts, how often, within which budgets."""
+
+    model: str = "scripted:replay"
+    k: int = 1
+    mode: Literal["all", "until_pass", "adaptive"] = "all"
+    style: str = "structured"
+    native: bool = False  # act by the provider's tool calls
+    base_url: str | None = None
+    temperature: float | None = None
+    reasoning: Effort | None = None
+    workers: int | None = None
+    max_dollars: float | None = None
+    max_tokens: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    prices: Path | None = None
+    limits: EpisodeLimits = field(default_factory=EpisodeLimits)
+
+    def __post_init__(self) -> None:
+        if self.native and self.model.startswith(SCRIPTED):
+            raise UsageError(f"{self.model} makes no tool calls; leave the provider's tools out")
+
+    @property
+    def slug(self) -> str:
+        """Model and style as part of a file's name."""
+        name = f"{self.model}-{self.style}{'-tools' if self.native else ''}"
+        return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower()
+
+
+def attempt(
+    engine: Engine,
+    tasks: Sequence[Task],
+    settings: AttemptSettings,
+    stop: Callable[[], bool] = lambda: False,
+    tell: Callable[[Trajectory], None] = lambda _: None,
+    say: Callable[[str], None] = print,
+    state: State | None = None,
+) -> list[Trajectory]:
+    """All attempts; those made before are only read.
+
+    Raises:
+        UsageError: a name or a value that there is not.
+        BudgetError: the ceiling is reached; what was done is kept.
+        KeyboardInterrupt: stopped; likewise.
+    """
+    state, style = state or default_state(), open_style(settings.style)
+    folder = models_folder(state)
+    ledger = Ledger(folder / "ledgers" / f"attempts-{settings.slug}.db")
+    key = run_key(
+        settings.model, settings.base_url or "", style, settings.native, settings.limits, settings.temperature
+    )
+    prices = Prices.load(settings.prices) if settings.prices else Prices.load()
+    attempts = Attempts(
+        engine,
+        lambda: player(settings.model, lambda spec: _opened(spec, settings, ledger, folder, prices, say)),
+        style,
+        Plan(k=settings.k, mode=settings.mode),
+        settings.limits,
+        AttemptStore(state.folder("attempts") / engine.name, key),
+        settings.workers or default_size(),
+        settings.native,
+        settings.temperature,
+        _price(settings.model, prices),
+        stop,
+    )
+    try:
+        return attempts.run(tasks, tell)
+    finally:
+        ledger.close()
+
+
+def _opened(
+    spec: str, settings: AttemptSettings, ledger: Ledger, folder: Path, prices: Prices, say: Callable[[str], None]
+) -> ChatModel:
+    return open_model(
+        spec,
+        base_url=settings.base_url,
+        cache=folder / "replies",
+        ledger=ledger,
+        ceiling=Ceiling(settings.max_dollars, settings.max_tokens),
+        prices=prices,
+        per_minute=Rates(settings.requests_per_minute, settings.tokens_per_minute),
+        reasoning=settings.reasoning,
+        say=say,
+    )
+
+
+def _price(model: str, prices: Prices) -> Callable[[Usage], float | None]:
+    """What a usage costs; a script costs nothing."""
+    if model.startswith(SCRIPTED):
+        return lambda _: 0.0
+    price = prices.find(model)
+    return lambda usage: price.of(usage) if price else None
+
+
+def solvable(attempts: Sequence[Mapping[str, object]]) -> Verdict:
+    """The verdict of the gate `solvable` on one task's attempts: some valid one passed.
+
+    Where none was valid, nothing is known, and the verdict says so.
+    """
+    valid = [row for row in attempts if row["valid"]]
+    passed = sum(row["status"] == Status.PASSED for row in valid)
+    figures = {"attempts": len(valid), "passed": passed, "model": str(attempts[0]["model"]) if attempts else ""}
+    if passed:
+        return Verdict(gate=Gate.SOLVABLE, holds=True, figures=dict(figures))
+    if not valid:
+        detail = str(attempts[0]["reason"]) if attempts else "there was no attempt"
+        return Verdict(gate=Gate.SOLVABLE, holds=False, reason="attempts_invalid", detail=detail, figures=dict(figures))
+    detail = f"none of {len(valid)} attempts passed; the last ended by {valid[-1]['end']}"
+    return Verdict(gate=Gate.SOLVABLE, holds=False, reason="not_solved", detail=detail, figures=dict(figures))

@@ -1,0 +1,151 @@
+"""The command that lets agents attempt tasks: pass@k for each model, and every trajectory in a parquet file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+from rich.console import Console
+
+from agent.limits import EpisodeLimits
+from agent.models import REPLAY
+from agent.passk import by_model, by_task
+from agent.styles import STYLES
+from agent.table import attempts_frame, write_trajectories
+from agent.trajectory import Trajectory
+from containers.engines.registry import open_engine
+from containers.state import default_state, storage
+from generators.errors import UsageError
+from pipeline.attempting import AttemptSettings, attempt
+from pipeline.cli.output import Out, engine_option, json_option
+from pipeline.cli.sources import load_tasks
+from pipeline.places import project_root
+from pipeline.stages import stoppable
+
+
+def trajectories_folder() -> Path:
+    """Where trajectories go, and are looked for, where no folder is named."""
+    return default_state().home / "trajectories"
+
+
+@click.command("attempt")
+@click.argument("source", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--model", "models", multiple=True, default=(REPLAY,), show_default=True, help="Who attempts (may be repeated)."
+)
+@click.option("-k", "k", type=click.IntRange(1, 1024), default=16, show_default=True, help="Attempts at each task.")
+@click.option(
+    "--mode",
+    type=click.Choice(["all", "until-pass", "adaptive"]),
+    default="all",
+    show_default=True,
+    help="All k; until one passes; or fewer where attempts are all alike.",
+)
+@click.option("--style", type=click.Choice(list(STYLES)), default="structured", show_default=True)
+@click.option("--native", is_flag=True, help="Act by the provider's tool calls instead of text.")
+@click.option("--task", "names", multiple=True, help="Only tasks whose id begins with this (may be repeated).")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks.")
+@click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), help="Folder for trajectories.")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Episodes at once (default: two for each core).")
+@click.option("--base-url", help="A server that speaks the provider's protocol: vLLM, SGLang, llama.cpp, OpenRouter.")
+@click.option("--temperature", type=click.FloatRange(0, 2), help="Of the model (default: the provider's own).")
+@click.option("--reasoning", type=click.Choice(["low", "medium", "high"]), help="Effort of a reasoning model.")
+@click.option("--turns", type=click.IntRange(min=1), default=50, show_default=True, help="Replies of an episode.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=900, show_default=True, help="Wall time of an agent.")
+@click.option(
+    "--context", type=click.IntRange(min=1024), default=65_536, show_default=True, help="Tokens of a conversation."
+)
+@click.option("--reply", type=click.IntRange(min=16), default=8_192, show_default=True, help="Tokens of one reply.")
+@click.option("--max-dollars", type=click.FloatRange(min=0), help="Ceiling of what this model's attempts cost, ever.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="The same in tokens.")
+@click.option("--requests-per-minute", type=click.IntRange(min=1), help="What the account allows.")
+@click.option("--tokens-per-minute", type=click.IntRange(min=1), help="What the account allows.")
+@click.option(
+    "--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Prices of your own (YAML)."
+)
+@engine_option
+@json_option
+def attempt_command(
+    source: Path | None,
+    models: tuple[str, ...],
+    names: tuple[str, ...],
+    limit: int | None,
+    target: Path | None,
+    engine_name: str,
+    out: Out,
+    **settings: Any,
+) -> None:
+    """Let models attempt the tasks of SOURCE (default: datasets/main), k times each. Stopped, it goes on where it was.
+
+    Exit code 5 if an attempt is invalid: infrastructure failed, which is never a score.
+    """
+    source = source or project_root() / "datasets" / "main"
+    tasks = [task for task, _ in load_tasks(source) if not names or task.id.startswith(names)][:limit]
+    if not tasks:
+        raise UsageError(f"no task of {source} matches {', '.join(names)}")
+    wanted = [_settings(model, settings) for model in models]
+    done: list[Trajectory] = []
+    with open_engine(engine_name, say=out.say) as engine, stoppable() as stop, out.progress() as report:
+
+        def tell(trajectory: Trajectory) -> None:
+            done.append(trajectory)
+            report("attempts", len(done), sum(len(tasks) * each.k for each in wanted))
+
+        found = [attempt(engine, tasks, each, stop.is_set, tell, out.say) for each in wanted]
+    files: dict[str, str] = {}
+    folder = target or trajectories_folder()
+    with storage(f"making {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for each, trajectories in zip(wanted, found, strict=True):
+        path = folder / f"trajectories-{each.slug}.parquet"
+        write_trajectories(trajectories, path)
+        files[each.model] = str(path)
+    frame = pl.concat([attempts_frame(trajectories) for trajectories in found])
+    _tell(frame, files, out)
+    if not frame["valid"].all():
+        raise click.exceptions.Exit(5)
+
+
+def _settings(model: str, given: dict[str, Any]) -> AttemptSettings:
+    values = dict(given)
+    limits = EpisodeLimits(
+        turns=values.pop("turns"),
+        agent_seconds=values.pop("seconds"),
+        context_tokens=values.pop("context"),
+        reply_tokens=values.pop("reply"),
+    )
+    values["mode"] = values["mode"].replace("-", "_")
+    return AttemptSettings(model=model, limits=limits, **values)
+
+
+def _tell(frame: pl.DataFrame, files: dict[str, str], out: Out) -> None:
+    models, tasks = by_model(frame), by_task(frame)
+    value = {"models": models.to_dicts(), "tasks": tasks.to_dicts(), "trajectories": files}
+
+    def show(console: Console) -> None:
+        console.print(out.table(("model", "k", "pass@k", "95 %", "tasks"), _rounded(models)), markup=False)
+        tiers = tasks.group_by("model", "tier", "always").len().sort("model", "tier", "always")
+        console.print(out.table(("model", "tier", "always", "tasks"), tiers.rows()), markup=False)
+        for row in frame.filter(~pl.col("valid")).head(5).iter_rows(named=True):
+            console.print(f"invalid: {row['task_id']}, attempt {row['attempt']}: {row['reason']}", markup=False)
+        for path in files.values():
+            console.print(f"trajectories in {path}", markup=False)
+
+    out.result(value, show)
+
+
+def _rounded(models: pl.DataFrame) -> list[tuple[object, ...]]:
+    """A row per model and k that enough attempts speak of."""
+    return [
+        (
+            row["model"],
+            row["k"],
+            f"{row['value']:.3f}",
+            "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
+            row["tasks"],
+        )
+        for row in models.iter_rows(named=True)
+        if row["value"] is not None
+    ]
