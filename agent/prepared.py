@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from containers.sandbox import OUTPUT_LIMIT, ExecResult, Sandbox
-from containers.shell import Shell
+from containers.shell import NoShellError, Shell
 from generators.errors import SandboxFault
 
 MOST_COMMAND = 60_000  # bytes: what a pipe takes at once, whatever state the shell is in
@@ -38,24 +39,39 @@ class PreparedShell:
     @property
     def pid(self) -> str:
         """The shell's process id in the sandbox."""
-        self._ready()
+        with self._told():
+            self._ready()
         return self._pid
 
     @property
     def home(self) -> str:
         """The user's home folder, as the sandbox has it."""
-        self._ready()
+        with self._told():
+            self._ready()
         return self._home
 
     def run(self, command: str, timeout: float, output_limit: int = OUTPUT_LIMIT) -> Ran:
         """Run a command. A shell that had been killed since the last one is replaced first.
 
         Raises:
-            ActionFailure: the command is too long.
-            SandboxFault: no shell can be had.
+            ActionFailure: the command is too long, or no shell starts any more.
+            SandboxFault: the sandbox is gone.
         """
         if len(command.encode()) > MOST_COMMAND:
             raise ActionFailure(f"this is too long for a command ({MOST_COMMAND:,} bytes): do it in parts")
+        with self._told():
+            return self._ran(command, timeout, output_limit)
+
+    @contextlib.contextmanager
+    def _told(self) -> Generator[None]:
+        """That no shell starts any more is the agent's to know."""
+        try:
+            yield
+        except NoShellError as error:
+            self.close()
+            raise ActionFailure(str(error)) from error
+
+    def _ran(self, command: str, timeout: float, output_limit: int) -> Ran:
         shell = self._ready()
         result = shell.run(command, timeout, output_limit)
         died = shell.restarts != self._prepared
@@ -75,7 +91,7 @@ class PreparedShell:
                 told = result.stdout.decode(errors="replace").split("\0")
                 self._pid, self._home = told[-2].rpartition("\n")[2], told[-1]
         if self._prepared != shell.restarts:
-            raise SandboxFault("a new shell does not answer")
+            raise NoShellError("a new shell does not answer")
         return shell
 
     def close(self) -> None:

@@ -29,31 +29,50 @@ done
 _START_SECONDS, _KILL_SECONDS, _LATE_SECONDS = 20.0, 2.0, 2.0
 
 
+class NoShellError(Exception):
+    """The sandbox lives, but no shell starts in it: what was done to it took that away. No fault of the infrastructure."""
+
+
 class Shell:
     """A bash that outlives its commands. Standard output and error arrive together, in order."""
 
     def __init__(self, sandbox: Sandbox, user: str | None = None) -> None:
         self.sandbox, self.user = sandbox, user
-        self.restarts = -1
+        self.restarts, self._closed = -1, True
         self._open()
 
     def _open(self) -> None:
         self.restarts += 1
+        if not self._started(None) and not self._started("/"):  # the folder it would begin in may be gone
+            raise NoShellError("no shell starts in the sandbox any more")
+
+    def _started(self, folder: str | None) -> bool:
+        """Start it in a folder (None: the image's own); False if it ended at once.
+
+        Raises:
+            SandboxFault: the sandbox is gone, or the shell does not answer.
+        """
         stdin, self._commands = os.pipe()
         self._status, status = os.pipe()
         self._output = Collector(OUTPUT_LIMIT)
         mark = secrets.token_hex(8)
         self._mark = f"\0{mark}\0".encode()
         argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP.replace("MARK", mark)]
-        self._program = self.sandbox.run(argv, (stdin, self._output.write_end, status), user=self.user)
+        self._closed = False
+        self._program = self.sandbox.run(argv, (stdin, self._output.write_end, status), user=self.user, cwd=folder)
         self._output.started()
         os.close(stdin)
         os.close(status)
         self._left, self._ended = b"", False
         leader = self._answer(time.monotonic() + _START_SECONDS)
-        if leader is None:
+        if leader is None and not self._ended:
             raise SandboxFault("the shell did not start")
+        if leader is None:
+            self._program.exit_code(_KILL_SECONDS)  # says it if the sandbox was lost
+            self.close()
+            return False
         self._session = leader
+        return True
 
     def _answer(self, deadline: float) -> int | None:
         """The next number from the shell, taking output meanwhile; None at the deadline or when the shell has ended."""
@@ -80,6 +99,7 @@ class Shell:
 
         Raises:
             SandboxFault: the sandbox is gone.
+            NoShellError: this shell has ended, and no other one starts.
         """
         began = time.monotonic()
         self._output.limit = output_limit
@@ -121,7 +141,10 @@ class Shell:
         self._open()
 
     def close(self) -> None:
-        """End the shell and whatever runs in its process group."""
+        """End the shell and whatever runs in its process group; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
         self._program.close()
         self._output.close()
         for fd in (self._commands, self._status):

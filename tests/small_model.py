@@ -123,16 +123,9 @@ def _environment() -> dict[str, str]:
     """No hub is asked for anything, nobody is told of the use, and this project's environment does not shine through."""
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     quiet = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "TOKENIZERS_PARALLELISM": "false"}
-    return (
-        kept
-        | quiet
-        | {
-            "VLLM_CPU_KVCACHE_SPACE": "2",
-            "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1",
-            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-            "OMP_NUM_THREADS": "1",
-        }
-    )
+    threads = max(1, (os.cpu_count() or 1) // 2)  # more of them wait for each other where others work, too
+    size = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
+    return kept | quiet | size | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
 
 
 def _serve(home: Path, port: int, answer_tokens: int, context: int, log: Path) -> subprocess.Popen[bytes]:

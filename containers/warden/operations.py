@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -109,6 +110,10 @@ def _spawned(request: Request, stdio: list[int], score: TextIO) -> int | None:
             setsigdef=_USUAL,
         )
     except OSError as error:
+        if (
+            error.errno == errno.ENOMEM
+        ):  # so it is too where the sandbox's first process has ended: no fault of the program
+            raise
         os.write(stdio[2], f"{request['argv'][0]}: {error.strerror}\n".encode())
         return None
     finally:

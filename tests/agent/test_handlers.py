@@ -42,7 +42,7 @@ from agent.patterns import MOST_ALTERNATIVES, matcher
 from containers.pool import Pool
 from containers.sandbox import Sandbox
 from generators.task import ContextFile, Image, Limits
-from tests.toys import dockerfile
+from tests.toys import dockerfile, toy
 
 LIMITS = Limits(memory_mb=256, disk_mb=64, pids=64)
 BODY = """
@@ -521,3 +521,19 @@ def test_no_pattern_is_a_crash(pattern: str, path: str) -> None:
 
 def test_a_hostile_pattern_costs_little() -> None:
     assert not matcher("/".join(["**", "*a*a*a*a*a*a*a*a*b"] * 20))("/".join(["a" * 200] * 50))
+
+
+def test_an_agent_that_removes_the_shell_has_failed_no_more_than_its_actions(pool: Pool) -> None:
+    task = toy()
+    built = pool.engine.build(task.image, task.limits)
+    with pool.engine.start(built, task.limits) as sandbox, Workspace(sandbox) as workspace:
+        workspace.do(Bash(cmd="rm /bin/bash; exit"), 60)
+        for action in (
+            Bash(cmd="true"),
+            FileRead(file_path="~/x"),
+            FileRead(file_path="x"),
+            Bash(cmd="true", block=False),
+        ):
+            seen = workspace.do(action, 60)
+            assert seen.failed, seen
+        assert "no shell starts" in seen.text

@@ -39,7 +39,7 @@ def test_a_small_model_ends_in_a_funnel_with_reasons(tmp_path: Path) -> None:
         command = [program, "build", "--count", str(COUNT), "--to", str(tmp_path / "out"), "--json"]
         command += ["--writer", f"openai:{served.model}", "--base-url", served.base_url]
         done = subprocess.run(
-            command, env=environment(tmp_path), capture_output=True, text=True, timeout=600, check=False
+            command, env=environment(tmp_path), capture_output=True, text=True, timeout=900, check=False
         )
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr
     value = json.loads(done.stdout)

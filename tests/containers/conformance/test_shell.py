@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from containers.sandbox import Sandbox
-from containers.shell import Shell
+from containers.shell import NoShellError, Shell
 
 
 @pytest.fixture
@@ -98,3 +98,16 @@ def test_a_flood_of_output_is_cut_and_does_not_reach_the_next_command(shell: She
     assert result.truncated and 9_900 < len(result.stdout) <= 10_000
     assert result.stdout.startswith(b"first\n\0") and result.stdout.endswith(b"\0last\n")
     assert shell.run("echo next", 10).stdout == b"next\n"
+
+
+def test_a_folder_that_is_gone_is_left_for_another(sandbox: Sandbox) -> None:
+    with Shell(sandbox, user="root") as shell:
+        shell.run("rm -rf /srv/app; exit", 10)
+        assert shell.run("pwd", 10).stdout == b"/\n"
+
+
+def test_where_no_shell_starts_that_is_said_and_the_sandbox_lives(sandbox: Sandbox) -> None:
+    with Shell(sandbox, user="root") as shell:
+        with pytest.raises(NoShellError):
+            shell.run("mv /bin/bash /bin/gone; exit", 10)
+        assert sandbox.exec(["/bin/gone", "-c", "echo here"], timeout=10).stdout == b"here\n"
