@@ -1,8 +1,9 @@
 """A persistent shell in a sandbox: directory, variables and functions live from one command to the next.
 
 Commands go in on one pipe and exit codes come back on another that no program inherits, so output cannot be taken for an end
-marker, whatever it says. (The shell itself is the agent's: a command may redefine what it says, and fools only itself.) A mark in the output says up to where it belongs to a command: a daemon carries the two pipes at
-different speeds. Commands read from /dev/null: nothing waits for a person.
+marker, whatever it says. (The shell itself is the agent's: a command may redefine what it says, and fools only itself.) A mark in
+the output says up to where it belongs to a command: a daemon carries the two pipes at different speeds. Commands read from
+/dev/null: nothing waits for a person.
 """
 
 from __future__ import annotations

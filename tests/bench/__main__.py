@@ -24,6 +24,7 @@ from generators.bases import Base, preamble
 from generators.procedural import find_family, write_task
 from generators.recipe import load_recipe, plan
 from generators.task import Image, Limits, Task
+from tests.bench.agent import agent
 from tests.bench.engines import engines
 from tests.bench.writing import writing
 from tests.toys import toy
@@ -156,7 +157,7 @@ def main() -> None:
     options = parser.parse_args()
     side_by_side = engines()
     with BubblewrapEngine(say=print) as engine:
-        result = {"machine": machine(), "engines": side_by_side, "sandbox": sandboxes(engine)}
+        result = {"machine": machine(), "engines": side_by_side, "sandbox": sandboxes(engine), "agent": agent(engine)}
     result["drafts"], tasks = drafts()
     result["written_by_an_instant_model"] = writing()
     result["gates"] = gates(tasks[: options.sample])

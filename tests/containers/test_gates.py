@@ -175,7 +175,7 @@ def proof(pool: Pool) -> Evidence:
 
 def test_the_whole_task_is_proven(proof: Evidence) -> None:
     assert proof.proven, proof.failure or proof.fault
-    assert [verdict.gate for verdict in proof.verdicts] == list(Gate)[:-1]
+    assert [verdict.gate for verdict in proof.verdicts] == list(Gate)[:-2]
 
 
 def test_proof_figures_are_measured(proof: Evidence) -> None:
