@@ -15,39 +15,23 @@ import os
 import secrets
 import shlex
 import tempfile
-import threading
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from agent.harbor_program import INLINE, LATE_SECONDS, HarborProgram
 from containers.sandbox import OUTPUT_LIMIT, ExecResult
-from containers.streams import Descriptor, readable
 from generators.errors import SandboxFault
 
 T = TypeVar("T")
 _KILLED = 137
-_INLINE = 60_000  # bytes that fit into a command; more is uploaded
-_LATE_SECONDS = 30.0  # that a command of ours may take beyond its own time
 _BRIEF_SECONDS = 20
-_WAIT_SECONDS, _AFTER_SECONDS = 5, 1.0
 _MOST_KIB = 1 << 20  # of a file: what a flood of output may take
 
 _START = r"""
 mkdir -m 700 -- "$0" && mkfifo "$0/in" && : > "$0/out" && : > "$0/err" || exit 1
 setsid -f bash -c 'ulimit -f "$1"; setsid "${@:2}" 0<>"$0/in" >>"$0/out" 2>>"$0/err"; echo $? > "$0/code"' "$0" "$@" \
   </dev/null >/dev/null 2>&1
-"""
-_CARRY = r"""
-end=$((SECONDS + $3))
-while :; do
-  out=$(stat -c %s "$0/out") err=$(stat -c %s "$0/err") || exit 1
-  if [ "$err" -gt "$2" ] || [ -s "$0/code" ] || [ $((out - $1)) -gt 65536 ] || [ $SECONDS -ge $end ]; then break; fi
-  sleep 0.03
-done
-code=$(cat "$0/code" 2>/dev/null)
-tail -c "+$(($2 + 1))" "$0/err" | base64 -w 0; echo
-tail -c "+$(($1 + 1))" "$0/out" | head -c 1048576 | base64 -w 0; echo
-echo "$code"
 """
 _KILL = r"""
 for file in /proc/[0-9]*/stat; do
@@ -56,15 +40,6 @@ for file in /proc/[0-9]*/stat; do
   set -- ${said##*) }
   if [ "$4" = "$0" ] && [ "$pid" != "$0" ]; then kill -9 "$pid"; fi
 done 2>/dev/null; :
-"""
-_END = r"""
-pattern=$0/in
-for folder in /proc/[0-9]*; do
-  if [ "$(readlink "$folder/fd/0")" = "$pattern" ] || [ "$(readlink "$folder/fd/3")" = "$pattern" ]; then
-    kill -9 -- "-${folder#/proc/}" "${folder#/proc/}"
-  fi
-done 2>/dev/null
-rm -rf -- "$0"
 """
 
 
@@ -131,14 +106,14 @@ class HarborSandbox:
         """How a command gets this to read, and the file to remove afterwards."""
         if not data:
             return "</dev/null", ""
-        if len(data) <= _INLINE:
+        if len(data) <= INLINE:
             return f"printf %s {base64.b64encode(data).decode()} | base64 -d", ""
         path = f"/tmp/.termforge-{secrets.token_hex(8)}"
         with tempfile.NamedTemporaryFile() as file:
             file.write(data)
             file.flush()
             os.chmod(file.name, 0o644)
-            self._await(self.environment.upload_file(file.name, path), _LATE_SECONDS + _BRIEF_SECONDS)
+            self._await(self.environment.upload_file(file.name, path), LATE_SECONDS + _BRIEF_SECONDS)
         return f"<{path}", path
 
     def run(
@@ -177,9 +152,9 @@ class HarborSandbox:
     def _run(
         self, command: str, seconds: float, user: str | None, cwd: str | None, env: Mapping[str, str] | None
     ) -> Said:
-        limit = int(seconds + _LATE_SECONDS)
+        limit = int(seconds + LATE_SECONDS)
         asked = self.environment.exec(command, cwd=cwd, env=dict(env or {}) or None, timeout_sec=limit, user=user)
-        return self._await(asked, limit + _LATE_SECONDS)
+        return self._await(asked, limit + LATE_SECONDS)
 
     def _await(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Have the loop do something.
@@ -193,99 +168,3 @@ class HarborSandbox:
         except Exception as error:  # whatever an environment of Harbor's raises: each has errors of its own
             future.cancel()
             raise SandboxFault(f"Harbor's environment: {type(error).__name__}: {str(error)[:200]}") from error
-
-
-class HarborProgram:
-    """A shell inside, and the thread that carries what is said."""
-
-    def __init__(self, sandbox: HarborSandbox, folder: str, stdio: tuple[int, int, int], user: str | None) -> None:
-        self.sandbox, self.folder, self.user = sandbox, folder, user
-        self._stdio = tuple(map(os.dup, stdio))
-        self._ended, self._closing = threading.Event(), threading.Event()
-        self._wake, self._waker = os.pipe()
-        self._code: int | None = None
-        self._got = [0, 0]  # bytes of the output and of what is said beside it
-        self._carrier = threading.Thread(target=self._carry, daemon=True)
-        self._carrier.start()
-
-    def fileno(self) -> int:
-        """A descriptor that becomes readable when the program has ended, or is closed."""
-        return self._wake
-
-    def exit_code(self, timeout: float) -> int | None:
-        """Wait for its end."""
-        return self._code if self._ended.wait(timeout) else None
-
-    def kill(self) -> None:
-        """Kill it and what runs in its group."""
-        self.sandbox.script(_END, self.folder, user=self.user)
-
-    def close(self) -> None:
-        """Kill it, and let go of it."""
-        if not self._closing.is_set():
-            self._closing.set()
-            os.write(self._waker, b"-")
-            self._carrier.join(_LATE_SECONDS)
-            self.kill()
-            os.close(self._wake)
-            os.close(self._waker)
-
-    def _carry(self) -> None:
-        """Until it ends: wait for words of the caller, hand them over, bring back what they lead to."""
-        try:
-            self._answers()  # a shell says its number first
-            while not self._closing.is_set() and self._code is None and (words := self._words()):
-                self._hand_over(words)
-                self._answers()
-        except SandboxFault:
-            pass  # the caller finds its descriptors closed
-        finally:
-            for fd in self._stdio:
-                os.close(fd)
-            self._ended.set()
-
-    def _words(self) -> bytes:
-        """Whole commands, each ended by a zero byte; empty when there will be none."""
-        words, source = b"", Descriptor(self._stdio[0])
-        while not words.endswith(b"\0"):
-            ready = readable([source, Descriptor(self._wake)], 1e6)
-            piece = os.read(self._stdio[0], 1 << 16) if ready == [source] else b""
-            if not piece:
-                return b""
-            words += piece
-        return words
-
-    def _hand_over(self, words: bytes) -> None:
-        for start in range(0, len(words), _INLINE):
-            piece = base64.b64encode(words[start : start + _INLINE]).decode()
-            self.sandbox.script('printf %s "$1" | base64 -d > "$0/in"', self.folder, piece, user=self.user)
-
-    def _answers(self) -> None:
-        """Carry until the shell has said how the command ended, and a little longer for what it had said before."""
-        told, deadline, last = False, 0.0, b""
-        while not self._closing.is_set():
-            wait = 0 if told else _WAIT_SECONDS
-            words = [self.folder, *map(str, self._got), str(wait)]
-            err, out, code = ([*self.sandbox.script(_CARRY, *words, user=self.user).split("\n"), "", "", ""])[:3]
-            last = self._pass_on(base64.b64decode(out), 0) or last
-            if code:
-                self._code = int(code)
-            if self._pass_on(base64.b64decode(err), 1) and not told:
-                told, deadline = True, time.monotonic() + _AFTER_SECONDS
-            if self._code is not None and not out:
-                return
-            if told and (last.endswith(b"\0") or time.monotonic() > deadline):
-                return
-
-    def _pass_on(self, data: bytes, stream: int) -> bytes:
-        self._got[stream] += len(data)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._stdio[1 + stream], view) :]
-        return data
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

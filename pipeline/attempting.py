@@ -62,6 +62,11 @@ class AttemptSettings:
         return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower()
 
 
+def trajectories_folder() -> Path:
+    """Where trajectories go, and are looked for, where no folder is named."""
+    return default_state().home / "trajectories"
+
+
 def attempt(
     engine: Engine,
     tasks: Sequence[Task],

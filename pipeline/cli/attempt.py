@@ -16,18 +16,13 @@ from agent.styles import STYLES
 from agent.table import attempts_frame, write_trajectories
 from agent.trajectory import Trajectory
 from containers.engines.registry import open_engine
-from containers.state import default_state, storage
+from containers.state import storage
 from generators.errors import UsageError
-from pipeline.attempting import AttemptSettings, attempt
+from pipeline.attempting import AttemptSettings, attempt, trajectories_folder
 from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import load_tasks
 from pipeline.places import project_root
 from pipeline.stages import stoppable
-
-
-def trajectories_folder() -> Path:
-    """Where trajectories go, and are looked for, where no folder is named."""
-    return default_state().home / "trajectories"
 
 
 @click.command("attempt")

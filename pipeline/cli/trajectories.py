@@ -19,6 +19,7 @@ from agent.trajectory import Trajectory
 from containers.state import storage
 from generators.errors import UsageError
 from generators.task import Difficulty
+from pipeline.attempting import trajectories_folder
 from pipeline.cli.output import Out, json_option
 from pipeline.cli.trajectory_page import Page, in_short
 
@@ -27,7 +28,7 @@ PathArgument = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("path", type=PathArgument)
+@click.argument("path", type=PathArgument, required=False)
 @click.option(
     "--plots",
     "folder",
@@ -35,12 +36,14 @@ PathArgument = click.Path(path_type=Path)
     help="Folder for plots (PNG), made if need be.",
 )
 @json_option
-def analyze(path: Path, folder: Path | None, out: Out) -> None:
-    """Say how often models solve tasks, and why they fail. PATH is a trajectories*.parquet file, or a folder of such files.
+def analyze(path: Path | None, folder: Path | None, out: Out) -> None:
+    """Say how often models solve tasks, and why they fail. PATH is a trajectories*.parquet file, or a folder of such
+    files; without it, what `termforge attempt` left where no folder was named.
 
     pass@k with 95 % intervals; per kind of failure the share of runs; what failed and passed runs do after an error; failures by
     model, domain, skill and difficulty. Invalid attempts count for nothing. --json adds every task and every run.
     """
+    path = path or trajectories_folder()
     trajectories = read_trajectories(path)
     if not trajectories:
         raise UsageError(f"{path} holds no trajectory yet")
