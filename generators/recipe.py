@@ -21,6 +21,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from generators.difficulty import Observed
 from generators.errors import RecipeError
 from generators.family import Family
 from generators.procedural import all_families
@@ -54,6 +55,9 @@ class Recipe(Record):
     per_family: Annotated[int, Field(gt=0)] = 12
     batch: Annotated[int, Field(ge=1, le=256)] = 128
     twin_similarity: Annotated[float, Field(gt=0, le=1)] = 0.8
+    measured: tuple[
+        Observed, ...
+    ] = ()  # pass rates of earlier batches, oldest first, which correct how hard models write
 
     @model_validator(mode="after")
     def _shares(self) -> Self:
@@ -67,6 +71,8 @@ class Recipe(Record):
             raise ValueError(f"splits: unknown split {unknown[0]!r}; there are {', '.join(SPLITS)}")
         if self.writer == "model" and self.families != "all":
             raise ValueError("families: a recipe for language models has none; they write for cells of the axes")
+        if self.measured and self.writer != "model":
+            raise ValueError("measured: pass rates correct what language models write; families have fixed levels")
         return self
 
     def members(self) -> list[Family]:

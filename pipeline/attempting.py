@@ -5,15 +5,19 @@ Replies are kept by content and costs booked as for writers; valid trajectories 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import polars as pl
+
 from agent.attempts import Attempts, Plan
 from agent.limits import EpisodeLimits
 from agent.models import SCRIPTED, player
+from agent.passk import by_task
 from agent.store import AttemptStore, run_key
 from agent.styles import open_style
 from agent.trajectory import Status, Trajectory
@@ -25,9 +29,10 @@ from generators.chat.limits import Rates
 from generators.chat.model import ChatModel, Effort, Usage
 from generators.chat.models import open_model
 from generators.chat.prices import Prices
+from generators.difficulty import Observed
 from generators.errors import UsageError
 from generators.evidence import Gate, Verdict
-from generators.task import Task
+from generators.task import Difficulty, Task
 from pipeline.writing import models_folder
 
 
@@ -131,6 +136,22 @@ def _price(model: str, prices: Prices) -> Callable[[Usage], float | None]:
         return lambda _: 0.0
     price = prices.find(model)
     return lambda usage: price.of(usage) if price else None
+
+
+def measured(tasks: Sequence[Task], frame: pl.DataFrame) -> list[Observed]:
+    """Pass rates of what language models wrote, by level and scale: `measured` of the recipe for their next batch."""
+    rates = by_task(frame.filter(~pl.col("model").str.starts_with(SCRIPTED))).drop_nulls("rate")
+    found: dict[tuple[Difficulty, float], list[float]] = {}
+    for task in tasks:
+        scale = task.provenance.knobs.get("scale")
+        if task.provenance.writer == "model" and isinstance(scale, int | float):
+            own: list[float] = rates.filter(pl.col("task_id") == task.id)["rate"].to_list()
+            found.setdefault((task.axes.difficulty, float(scale)), []).extend(own)
+    return [
+        Observed(difficulty=level, tasks=len(own), pass_rate=round(math.fsum(own) / len(own), 4), scale=scale)
+        for (level, scale), own in sorted(found.items())
+        if own
+    ]
 
 
 def solvable(attempts: Sequence[Mapping[str, object]]) -> Verdict:

@@ -29,6 +29,7 @@ from generators.chat.limits import Rates
 from generators.chat.model import ChatModel, Effort
 from generators.chat.models import open_model
 from generators.chat.prices import Prices
+from generators.difficulty import Rates as Measured
 from generators.errors import ProviderFault, ProviderReason, SandboxFault, UsageError
 from generators.recipe import Order, Recipe
 from generators.written import draft
@@ -70,7 +71,7 @@ class WriterSettings:
 def cells(recipe: Recipe) -> list[Cell]:
     """The cells that a recipe's tasks are written for, by serial."""
     space = load_space(project_root() / "datasets" / "axes")
-    return sample(space, recipe.seed, recipe.count, recipe.mix())
+    return sample(space, recipe.seed, recipe.count, recipe.mix(), rates=Measured(observed=recipe.measured))
 
 
 def models_folder(state: State | None = None) -> Path:

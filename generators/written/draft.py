@@ -175,7 +175,12 @@ def task(written: Written) -> Task:
                 seed=order.seed,
                 serial=order.serial,
                 setting=order.cell.voice,
-                knobs={"model": order.model, "category": order.cell.category, **order.cell.knobs},
+                knobs={
+                    "model": order.model,
+                    "category": order.cell.category,
+                    "scale": order.cell.scale,
+                    **order.cell.knobs,
+                },
                 version=versions(),
             ),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from agent.trajectory import Trajectory
 from containers.engines.registry import open_engine
 from containers.state import storage
 from generators.errors import UsageError
-from pipeline.attempting import AttemptSettings, attempt, trajectories_folder
+from pipeline.attempting import AttemptSettings, attempt, measured, trajectories_folder
 from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import load_tasks
 from pipeline.places import project_root
@@ -98,7 +99,7 @@ def attempt_command(
         write_trajectories(trajectories, path)
         files[each.model] = str(path)
     frame = pl.concat([attempts_frame(trajectories) for trajectories in found])
-    _tell(frame, files, out)
+    _tell(frame, files, [seen.model_dump(mode="json") for seen in measured(tasks, frame)], out)
     if not frame["valid"].all():
         raise click.exceptions.Exit(5)
 
@@ -115,9 +116,9 @@ def _settings(model: str, given: dict[str, Any]) -> AttemptSettings:
     return AttemptSettings(model=model, limits=limits, **values)
 
 
-def _tell(frame: pl.DataFrame, files: dict[str, str], out: Out) -> None:
+def _tell(frame: pl.DataFrame, files: dict[str, str], rates: list[dict[str, Any]], out: Out) -> None:
     models, tasks = by_model(frame), by_task(frame)
-    value = {"models": models.to_dicts(), "tasks": tasks.to_dicts(), "trajectories": files}
+    value = {"models": models.to_dicts(), "tasks": tasks.to_dicts(), "measured": rates, "trajectories": files}
 
     def show(console: Console) -> None:
         console.print(out.table(("model", "k", "pass@k", "95 %", "tasks"), _rounded(models)), markup=False)
@@ -125,6 +126,8 @@ def _tell(frame: pl.DataFrame, files: dict[str, str], out: Out) -> None:
         console.print(out.table(("model", "tier", "always", "tasks"), tiers.rows()), markup=False)
         for row in frame.filter(~pl.col("valid")).head(5).iter_rows(named=True):
             console.print(f"invalid: {row['task_id']}, attempt {row['attempt']}: {row['reason']}", markup=False)
+        if rates:
+            console.print("for the recipe of these models' next batch:", f"measured: {json.dumps(rates)}", markup=False)
         for path in files.values():
             console.print(f"trajectories in {path}", markup=False)
 
