@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,13 +24,13 @@ from containers.grading.score import Score, score
 from containers.pool import Pool
 from containers.sandbox import BuiltImage, GradeRequest, Sandbox
 from containers.turns import StoppedWaitingError
-from generators.chat.model import Ask, ChatModel, Message, Reply, Tag, Usage, estimate_tokens
+from generators.chat.model import Ask, ChatModel, Message, Reply, Tag, Usage, estimate_tokens, estimate_usage
 from generators.errors import AnswerFault, ProviderFault, SandboxFault
 from generators.task import Task
 
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
 _GRADER_TRIES = 2
-_CLOSE_SECONDS = 30.0
+_CUT = "your reply was cut off at the limit of its length; write less"
 
 
 class StoppedError(Exception):
@@ -126,24 +126,34 @@ class Episode:
         allowance = self.limits.reply_allowance(self._used, written)
         if allowance is None:
             return End.TOKENS if self.limits.reply_allowance(self._used, 0) else End.CONTEXT
-        ask = Ask(
-            messages=tuple(self.messages),
-            max_tokens=allowance,
-            temperature=self.temperature,
-            tools=calls.tools(self.style) if self.native else (),
-            sample=self.attempt,
-        )
+        began, notes, ask = time.monotonic(), list[str](), self._next(allowance)
         try:
             async with asyncio.timeout(max(0.0, session.seconds_left)):
                 reply = await model.ask(ask, Tag(f"{self.task.id}/{self.attempt}", "attempt", session.turns))
         except TimeoutError:
             return End.TIME
         except AnswerFault as fault:
-            return self._useless_answer(session, fault)
+            if not fault.text.strip():
+                return self._useless_answer(session, fault)
+            usage = fault.usage or estimate_usage(ask, fault.text)
+            reply = Reply(text=fault.text, usage=usage, model=model.name, seconds=time.monotonic() - began)
+            notes.append(_CUT)
+        return await self._act(session, reply, notes)
+
+    def _next(self, allowance: int) -> Ask:
+        return Ask(
+            messages=tuple(self.messages),
+            max_tokens=allowance,
+            temperature=self.temperature,
+            tools=calls.tools(self.style) if self.native else (),
+            sample=self.attempt,
+        )
+
+    async def _act(self, session: Session, reply: Reply, notes: Sequence[str]) -> End | None:
+        """Do what a reply says; of one that was cut off, what there is of it."""
         self._useless = 0
         self._used = reply.usage.input_tokens + reply.usage.output_tokens
-        said = calls.said(self.style, reply)
-        turn = await asyncio.to_thread(session.act, said, self._used)
+        turn = await asyncio.to_thread(session.act, calls.said(self.style, reply), self._used, notes)
         if reply.calls:
             self.messages += calls.messages(self.style, reply, turn, session.notes())
             self._used += estimate_tokens(turn.shown)

@@ -9,6 +9,7 @@ Evaluation (agent/episode.py) asks a ChatModel between two turns, training a pol
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -65,14 +66,14 @@ class Session:
         """
         return self.act(self.style.parse(reply), used)
 
-    def act(self, said: Said, used: int = 0) -> Turn:
-        """Do what was said."""
+    def act(self, said: Said, used: int = 0, notes: Sequence[str] = ()) -> Turn:
+        """Do what was said; `notes` are shown beside what it led to."""
         began = time.monotonic()
         items, results, finished = self._run(said)
         self.turns += 1
         self.mistakes = 0 if said.actions else self.mistakes + 1
         end = self._end(finished)
-        text = "" if end else shown(self.style.show(results, self.notes()), self.limits.shown_chars(used))[0]
+        text = "" if end else shown(self.style.show(results, [*notes, *self.notes()]), self.limits.shown_chars(used))[0]
         return Turn(tuple(items), tuple(results), text, end, time.monotonic() - began)
 
     def _run(self, said: Said) -> tuple[list[Item], list[Observation | Malformed], bool]:

@@ -90,12 +90,12 @@ class ProviderFault(TermforgeError):
 
 
 class AnswerFault(TermforgeError):
-    """A reply that came, and was paid for as `usage` says, but cannot be used."""
+    """A reply that came, and was paid for as `usage` says, but cannot be used. `text` is what there is of one that was cut off."""
 
-    def __init__(self, message: str, reason: AnswerReason, usage: Usage | None = None) -> None:
+    def __init__(self, message: str, reason: AnswerReason, usage: Usage | None = None, text: str = "") -> None:
         super().__init__(message)
         self.reason: AnswerReason = reason
-        self.usage = usage
+        self.usage, self.text = usage, text
 
 
 class RefusedError(AnswerFault):

@@ -88,7 +88,7 @@ def finish(ask: Ask, got: Collected, name: str, seconds: float) -> Reply:
     text, thought = without_thinking(clean("".join(got.text)))
     usage = _with_reasoning(got.counted(ask), thought + "".join(got.thinking))
     if got.stop != "done":
-        raise answer_fault(name, got.stop, usage)
+        raise answer_fault(name, got.stop, usage, text if got.stop == "cut_off" else "")
     calls = tuple(_call(place, call) for place, call in sorted(got.calls.items()))
     if not text.strip() and not calls:
         raise answer_fault(name, "empty", usage)
@@ -100,10 +100,10 @@ def _call(place: int, call: Called) -> ToolCall:
     return ToolCall(id=call.id or f"call_{place}", name=call.name, arguments="".join(call.arguments) or "{}")
 
 
-def answer_fault(name: str, reason: AnswerReason, usage: Usage | None) -> AnswerFault:
+def answer_fault(name: str, reason: AnswerReason, usage: Usage | None, text: str = "") -> AnswerFault:
     """The fault with this reason, in words."""
     message = f"{name} {_WORDS[reason]}"
-    return RefusedError(message, usage) if reason == "refused" else AnswerFault(message, reason, usage)
+    return RefusedError(message, usage) if reason == "refused" else AnswerFault(message, reason, usage, text)
 
 
 def without_thinking(text: str) -> tuple[str, str]:

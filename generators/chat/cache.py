@@ -33,10 +33,13 @@ class Useless(Record):
 
     reason: AnswerReason
     message: str
+    text: str = ""
 
     def fault(self) -> AnswerFault:
         """The fault that it was."""
-        return RefusedError(self.message) if self.reason == "refused" else AnswerFault(self.message, self.reason)
+        if self.reason == "refused":
+            return RefusedError(self.message)
+        return AnswerFault(self.message, self.reason, text=self.text)
 
 
 class Kept(Record):
@@ -165,7 +168,10 @@ class CachedModel:
             try:
                 reply = await self._inner.ask(ask, tag)
             except AnswerFault as fault:
-                self._replies.save(key, Useless(reason=fault.reason, message=str(fault)))
+                if (
+                    fault.usage or fault.reason != "context_overflow"
+                ):  # a server may be given more room, and took no money
+                    self._replies.save(key, Useless(reason=fault.reason, message=str(fault), text=fault.text))
                 raise
             self._replies.save(key, reply)
             return reply

@@ -17,7 +17,9 @@ from urllib.parse import urlsplit, urlunsplit
 from generators.errors import AnswerFault, ProviderFault, ProviderReason, RefusedError, TermforgeError, UsageError
 
 _OVERFLOW = re.compile(
-    r"context[_ ](length|window|size)|maximum context|prompt is too long|too many input tokens|request_too_large", re.I
+    r"context[_ ](length|window|size|limit)|maximum context|prompt is too long|too many input tokens|request_too_large"
+    r"|max_model_len|max_tokens is too large|maximum allowed number of output tokens|max_new_tokens\W+must be",
+    re.I,
 )
 _FILTERED = re.compile(r"content[_ ](policy|filter|management)", re.I)
 _NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing[_ ]hard[_ ]limit", re.I)

@@ -1,4 +1,4 @@
-"""Opening a model by its name: the adapter of its provider inside the layers, cache(book(limits(retry(adapter)))).
+"""Opening a model by its name: the adapter of its provider inside the layers, cache(book(limits(retry(fit(adapter))))).
 
     model = open_model("anthropic:claude-haiku-4-5", cache=Path("replies"), ledger=ledger, ceiling=Ceiling(money=5))
     model = open_model("openai:Qwen/Qwen3-8B", base_url="http://127.0.0.1:8000/v1")  # vLLM, SGLang, llama.cpp, OpenRouter
@@ -16,6 +16,7 @@ from typing import Protocol
 
 from generators.chat.booked import BookedModel
 from generators.chat.cache import CachedModel, Replies
+from generators.chat.fitting import FittingModel
 from generators.chat.ledger import NOTHING, Ceiling, Entry, Ledger
 from generators.chat.limits import LimitedModel, Pacer, Rates, Timeouts
 from generators.chat.model import UNTAGGED, Ask, ChatModel, Effort, Reply, Tag
@@ -72,7 +73,7 @@ def open_model(
     timeouts: Timeouts | None = None,
     say: Callable[[str], None] = print,
 ) -> ChatModel:
-    """A model by its name, `openai:NAME` or `anthropic:NAME`. `say` is told once that a price is unknown.
+    """A model by its name, `openai:NAME` or `anthropic:NAME`. `say` is told once that a price is unknown, or answers have no room.
 
     Raises:
         UsageError: the name, the key, an address or a limit does not fit, or the ceiling cannot be kept.
@@ -81,7 +82,7 @@ def open_model(
         raise UsageError("a ceiling needs a ledger to count in")
     adapter = _adapter(spec, base_url, concurrency, timeouts or Timeouts())
     pacer = Pacer(per_minute or Rates())
-    model: ChatModel = RetryModel(adapter, pacer, patience or Patience(), say)
+    model: ChatModel = RetryModel(FittingModel(adapter, say), pacer, patience or Patience(), say)
     model = LimitedModel(model, pacer, concurrency)
     if ledger:
         model = _booked(model, ledger, prices or Prices.load(), ceiling or Ceiling(), say)

@@ -83,7 +83,7 @@ def out_of(as_json: bool) -> Out:
 
 def _console(is_terminal: bool, stderr: bool = False) -> Console:
     """A file or pipe has no width to fold lines at."""
-    return Console(stderr=stderr, width=None if is_terminal else _WIDE)
+    return Console(stderr=stderr, width=None if is_terminal else _WIDE, emoji=False)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

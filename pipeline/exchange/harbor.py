@@ -16,13 +16,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from containers import dockerfile
 from containers.state import storage
 from generators.digest import digest_of, sha256_hex
 from generators.errors import TaskError, UsageError
 from generators.evidence import Evidence
 from generators.task import Task
-from pipeline.exchange import toml
 
 MARK = ".termforge-export.json"
 FORMAT = "harbor-1"  # of what is written; raise it when the bytes of a task change
@@ -86,7 +87,7 @@ def task_files(task: Task, evidence: Evidence | None, split: str) -> list[File]:
     }
     grading, own = files("containers.grading"), files("pipeline.exchange")
     found = [
-        File("task.toml", toml.dump(config(task, evidence, split, user)).encode()),
+        File("task.toml", tomli_w.dumps(config(task, evidence, split, user)).encode()),
         File("instruction.md", _instruction(task.instruction).encode()),
         File("environment/Dockerfile", task.image.dockerfile.encode()),
         *(File(f"environment/{file.path}", file.data(), file.mode) for file in task.image.files),
@@ -105,7 +106,7 @@ def task_files(task: Task, evidence: Evidence | None, split: str) -> list[File]:
 
 def config(task: Task, evidence: Evidence | None, split: str, user: str) -> dict[str, Any]:
     """What task.toml says."""
-    axes, limits = task.axes.model_dump(mode="json"), task.limits
+    axes, limits = task.axes.model_dump(mode="json", exclude_none=True), task.limits
     return {
         "schema_version": "1.4",
         "task": {
@@ -128,7 +129,7 @@ def config(task: Task, evidence: Evidence | None, split: str, user: str) -> dict
         },
         "agent": {
             "timeout_sec": max(AGENT_SECONDS, float(_AGENT_FACTOR * limits.solve_seconds)),
-            "user": None if user == "root" else user,
+            **({} if user == "root" else {"user": user}),
         },
         "verifier": {
             "timeout_sec": float(limits.grade_seconds + _GRADER_START_SECONDS),

@@ -104,6 +104,45 @@ def test_useless_answers_are_said_and_end_it_at_last(pool: Pool) -> None:
     assert play(pool, Failing(AnswerFault("full", "context_overflow"))).end is End.CONTEXT
 
 
+def test_what_there_is_of_a_reply_that_was_cut_off_counts(pool: Pool) -> None:
+    """As in training, which has its tokens: whole actions are done, and the model sees what it wrote and why it ended."""
+    whole, broken = Minimal().render([SOLVE]), "I think\n```bash\ncat /srv/numb"
+    faults = [AnswerFault("m reached the limit", "cut_off", text=text) for text in (f"{whole}\nNow it is", broken)]
+    seen = play(pool, Failing(*faults, Minimal().render([DONE])), Minimal())
+    assert (seen.status, seen.end, len(seen.steps)) == (Status.PASSED, End.FINISHED, 3)
+    assert seen.steps[0].reply.endswith("Now it is") and seen.steps[0].items[0].call and seen.steps[0].usage.estimated
+    assert seen.steps[1].reply == broken and "the fence is not closed" in seen.steps[1].items[0].mistake
+    assert all("cut off" in step.shown for step in seen.steps[:2]) and "cut off" not in seen.steps[2].shown
+    assert play(pool, Failing(faults[1]), Minimal()).end is End.FORMAT
+
+
+def test_a_small_server_is_asked_for_shorter_replies(pool: Pool) -> None:
+    """Its context is full at last, which ends the episode as ever."""
+
+    def answer(asked: Asked) -> Answer:
+        room = 8192 - len(asked.text) // 4
+        words = f"This model's maximum context length is 8192 tokens. You requested {asked.body['max_tokens']} output tokens"
+        fits = asked.body["max_tokens"] <= room
+        return (
+            Answer(Minimal().render([Bash(cmd="seq 9999")]))
+            if fits
+            else Answer(fault=Fault("status", 400, message=words))
+        )
+
+    async def run() -> Trajectory:
+        model = open_model("openai:small", base_url=provider.url)
+        try:
+            return await Episode(task, Minimal()).run(pool, built, model)
+        finally:
+            await model.close()
+
+    task = toy()
+    built = pool.engine.build(task.image, task.limits)
+    with Provider(answer) as provider:
+        seen = asyncio.run(run())
+    assert (seen.status, seen.end) == (Status.FAILED, End.CONTEXT) and len(seen.steps) >= 2
+
+
 def test_a_sandbox_that_is_lost_is_invalid(pool: Pool) -> None:
     class Killer(ScriptedModel):
         async def ask(self, ask: Ask, tag: Tag = UNTAGGED) -> Reply:

@@ -21,31 +21,11 @@ from generators.errors import TaskError, UsageError
 from generators.task import CompletionTests, ContextFile, Image, Task, TestSpec
 from pipeline.cli.export import export
 from pipeline.cli.sources import load_tasks
-from pipeline.exchange import harbor_grade, toml
+from pipeline.exchange import harbor_grade
 from pipeline.exchange.harbor import MARK, task_files, write_harbor
 from pipeline.places import project_root
 from tests.harbor import Harbor, open_harbor, run_trials
 from tests.toys import dockerfile, toy
-
-values = st.one_of(
-    st.booleans(),
-    st.integers(-(2**60), 2**60),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(st.characters(codec="utf-8")),
-)
-tables = st.recursive(
-    st.dictionaries(
-        st.text(st.characters(codec="utf-8"), max_size=8), st.one_of(values, st.lists(values, max_size=3)), max_size=4
-    ),
-    lambda inner: st.dictionaries(
-        st.text(st.characters(codec="utf-8"), max_size=8), st.one_of(values, inner), max_size=4
-    ),
-)
-
-
-@given(tables)
-def test_toml_comes_back_as_it_was(table: dict[str, Any]) -> None:
-    assert tomllib.loads(toml.dump(table)) == table
 
 
 @given(st.lists(st.booleans(), min_size=4, max_size=4))
