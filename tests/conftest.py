@@ -10,6 +10,7 @@ from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.pool import Pool
 from containers.sandbox import Engine
 from tests.engines import NAMES, open_engine
+from tests.small_model import Served, small_model
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +39,10 @@ def other_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     engine = open_engine(request.param)
     yield engine
     engine.close()
+
+
+@pytest.fixture(scope="session")
+def small() -> Iterator[Served]:
+    """A real small model, served once for all slow tests: starting it takes longer than what they ask of it."""
+    with small_model(answer_tokens=160) as served:
+        yield served

@@ -3,6 +3,7 @@
     with small_model() as served:
         served.base_url, served.model       # http://127.0.0.1:PORT/v1, smollm2-135m
         served.folder                       # the model as a folder, for training
+        served.answers()                    # how many it has given
 
 At first use an environment and the model are made under $XDG_CACHE_HOME/termforge (else ~/.cache/termforge): about 4 GB and three
 minutes; later uses take the half minute that the server needs. Where they cannot be had, the test is skipped with the reason.
@@ -42,6 +43,12 @@ class Served:
     base_url: str
     model: str
     folder: Path
+
+    def answers(self) -> int:
+        """How many it has given, by its own count."""
+        with urllib.request.urlopen(f"{self.base_url.removesuffix('/v1')}/metrics", timeout=30) as page:
+            lines = page.read().decode().splitlines()
+        return sum(int(float(line.split()[-1])) for line in lines if line.startswith("vllm:request_success_total{"))
 
 
 class _Lacking(Exception):

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +13,7 @@ from agent.atif import from_atif, save_atif, to_atif
 from agent.trajectory import Item, Trajectory
 from generators.errors import StorageError, UsageError
 from tests.agent.recorded import FINISH, act, bash, recorded, trajectories
+from tests.harbor import open_harbor
 
 ALLOWED = {
     "document": "schema_version session_id trajectory_id agent steps final_metrics extra notes",
@@ -115,37 +112,12 @@ for name in sys.argv[1:]:
 """
 
 
-def newer_python() -> str | None:
-    """A Python that harbor runs on: this one, one on the path, or one of pyenv's (whose shims may lead nowhere)."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [
-        sys.executable,
-        *(shutil.which(f"python3.{minor}") for minor in (12, 13)),
-        *pyenv.glob("3.1[23]*/bin/python"),
-    ]
-    check = "import sys, ensurepip; sys.exit(sys.version_info < (3, 12))"
-    tried = (str(path) for path in found if path)
-    return next(
-        (path for path in tried if not subprocess.run([path, "-c", check], capture_output=True).returncode), None
-    )
-
-
 @pytest.mark.slow
 def test_harbor_itself_reads_it_and_what_it_writes_comes_back(tmp_path: Path) -> None:
-    python = newer_python()
-    if not python:
-        pytest.skip("harbor needs Python 3.12, which is not here")
-    place = tmp_path / "venv"
-    subprocess.run([python, "-m", "venv", place], check=True)
-    pip = [place / "bin" / "pip", "install", "--quiet"]  # of harbor's own needs, its records import pydantic alone
-    for what in (["--no-deps", "harbor>=0.26,<0.27"], ["pydantic>=2"]):
-        if subprocess.run([*pip, *what], capture_output=True).returncode:
-            pytest.skip("harbor cannot be installed here: no package index answers")
+    harbor = open_harbor()
     runs = [RUN, recorded(), recorded(bash("x"), reason="é", limits={"turns": 3, "note": [1.5, None]})]
     files = [tmp_path / f"{number}.json" for number in range(len(runs))]
     for run, file in zip(runs, files, strict=True):
         save_atif(run, file)
-    command = [place / "bin" / "python", "-c", PARSE, *files]
-    parsed = subprocess.run(command, capture_output=True, text=True, env={"HARBOR_TELEMETRY": "off"})
-    assert parsed.returncode == 0, parsed.stderr
+    harbor.python(PARSE, *map(str, files), cwd=tmp_path)
     assert [from_atif(json.loads(file.read_text())) for file in files] == runs

@@ -14,7 +14,7 @@ import pytest
 from generators.evidence import Evidence
 from pipeline.exchange.rows import from_row
 from pipeline.release import load_release
-from tests.small_model import small_model
+from tests.small_model import Served
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 6
@@ -33,14 +33,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_small_model_ends_in_a_funnel_with_reasons(tmp_path: Path) -> None:
+def test_a_small_model_ends_in_a_funnel_with_reasons(small: Served, tmp_path: Path) -> None:
     program = str(Path(sys.executable).parent / "termforge")
-    with small_model(answer_tokens=160) as served:
-        command = [program, "build", "--count", str(COUNT), "--to", str(tmp_path / "out"), "--json"]
-        command += ["--writer", f"openai:{served.model}", "--base-url", served.base_url]
-        done = subprocess.run(
-            command, env=environment(tmp_path), capture_output=True, text=True, timeout=900, check=False
-        )
+    command = [program, "build", "--count", str(COUNT), "--to", str(tmp_path / "out"), "--json"]
+    command += ["--writer", f"openai:{small.model}", "--base-url", small.base_url]
+    done = subprocess.run(
+        command, env=environment(tmp_path), capture_output=True, text=True, timeout=900, check=False
+    )
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr
     value = json.loads(done.stdout)
     print(json.dumps({key: value[key] for key in ("funnel", "dropped", "by_stage")}), file=sys.stderr)

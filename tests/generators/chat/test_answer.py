@@ -46,6 +46,7 @@ def test_pieces_are_a_reply_or_a_fault(pieces: list[str], stop: object) -> None:
     except ProviderFault as fault:
         assert (stop, fault.reason) == (None, "truncated_stream")
     except AnswerFault as fault:
+        assert fault.text == (text if stop == "cut_off" else "")
         assert fault.reason == stop or (stop == "done" and fault.reason == "empty" and not text.strip())
     else:
         assert stop == "done" and reply.text == text

@@ -176,7 +176,7 @@ def test_answers_are_kept_whatever_they_are_worth_and_faults_are_not(tmp_path: P
         assert spent == pytest.approx(wasted + (100 * 10 + 10 * 100) / 1e6)
     else:  # an answer of no use, which was paid for: the same again
         assert isinstance(first, AnswerFault) and isinstance(second, AnswerFault) and asked == 1
-        assert first.reason == second.reason and set(outcomes) == {first.reason}
+        assert (first.reason, first.text) == (second.reason, second.text) and set(outcomes) == {first.reason}
         assert outcomes[first.reason].requests == 1 and spent == pytest.approx(wasted)
 
 
