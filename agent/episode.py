@@ -18,7 +18,7 @@ from agent import calls
 from agent.handlers import Workspace
 from agent.limits import EpisodeLimits
 from agent.session import Session, Turn
-from agent.styles.style import Style
+from agent.styles.style import NATIVE, Style
 from agent.trajectory import End, Seconds, Status, Step, TestOutcome, Trajectory
 from containers.grading.score import Score, score
 from containers.pool import Pool
@@ -222,7 +222,7 @@ class Episode:
             skills=axes.skills,
             difficulty=axes.difficulty.value,
             model=model,
-            style=f"{self.style.name}{'-tools' if self.native else ''}",
+            style=self.style.name + (NATIVE if self.native else ""),
             attempt=self.attempt,
             engine=engine,
             system=self.messages[0].content,

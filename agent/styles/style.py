@@ -12,6 +12,13 @@ from typing import Any, Protocol
 from agent.actions import AnyAction, Malformed
 from agent.observation import Observation
 
+NATIVE = "-tools"  # ends the name of a style whose actions are the provider's tool calls
+
+
+def base_style(name: str) -> str:
+    """The style by name, whether it acts in text or by tool calls."""
+    return name.removesuffix(NATIVE)
+
 
 @dataclass(frozen=True)
 class Said:

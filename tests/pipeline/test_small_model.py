@@ -37,9 +37,7 @@ def test_a_small_model_ends_in_a_funnel_with_reasons(small: Served, tmp_path: Pa
     program = str(Path(sys.executable).parent / "termforge")
     command = [program, "build", "--count", str(COUNT), "--to", str(tmp_path / "out"), "--json"]
     command += ["--writer", f"openai:{small.model}", "--base-url", small.base_url]
-    done = subprocess.run(
-        command, env=environment(tmp_path), capture_output=True, text=True, timeout=900, check=False
-    )
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr
     value = json.loads(done.stdout)
     print(json.dumps({key: value[key] for key in ("funnel", "dropped", "by_stage")}), file=sys.stderr)

@@ -18,6 +18,7 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from agent.styles.style import base_style
 from generators.errors import RecipeError
 from generators.strict_yaml import read_mapping
 from generators.task import WEIGHT_TOLERANCE, Record
@@ -149,12 +150,12 @@ class Rubric(Record):
 
     def components_for(self, style: str) -> tuple[str, ...]:
         """The components that a style is scored on."""
-        rules = self.styles.get(style, StyleRules())
+        rules = self.styles.get(base_style(style), StyleRules())
         return tuple(name for name in self.components if name not in rules.without)
 
     def findings_for(self, style: str) -> tuple[str, ...]:
         """The names of what can be found of a style."""
-        rules = self.styles.get(style, StyleRules())
+        rules = self.styles.get(base_style(style), StyleRules())
         return tuple(name for name in self.kinds() if name not in rules.not_applicable)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from agent.styles.style import base_style
 from agent.trajectory import Trajectory
 from trainer.judge.commands import LONGEST, Kind
 from trainer.judge.facts import Facts
@@ -102,7 +103,7 @@ def _tool_use(facts: Facts) -> float:
 
 def _misused(facts: Facts) -> int:
     """Acts that another action, or none, would have suited better."""
-    files = facts.trajectory.style != "minimal"  # whether there are other actions than commands
+    files = base_style(facts.trajectory.style) != "minimal"  # whether there are other actions than commands
     count = 0
     for act in facts.touching:
         command = str(act.call.arguments.get("cmd", ""))

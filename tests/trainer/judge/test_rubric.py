@@ -133,3 +133,8 @@ def test_an_own_rubric_is_read(tmp_path: Path) -> None:
     assert load_rubric(path).caps["no_initial_todos"].at == 0.2
     with pytest.raises(RecipeError, match=r"missing\.yaml"):
         load_rubric(tmp_path / "missing.yaml")
+
+
+def test_a_style_by_tool_calls_is_scored_as_its_base() -> None:
+    rubric = load_rubric()
+    assert rubric.components_for("minimal-tools") == rubric.components_for("minimal") != rubric.components_for("structured")
