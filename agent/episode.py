@@ -25,7 +25,7 @@ from containers.pool import Pool
 from containers.sandbox import BuiltImage, GradeRequest, Sandbox
 from containers.turns import StoppedWaitingError
 from generators.chat.model import Ask, ChatModel, Message, Reply, Tag, Usage, estimate_tokens, estimate_usage
-from generators.errors import AnswerFault, ProviderFault, SandboxFault
+from generators.errors import AnswerFault, ProviderFault, SandboxEnded, SandboxFault
 from generators.task import Task
 
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
@@ -72,7 +72,10 @@ class Episode:
         end, graded, reason = End.BROKEN, None, ""
         try:
             async with self._sandbox(pool, built) as sandbox:
-                end = await self._play(sandbox, model)
+                try:
+                    end = await self._play(sandbox, model)
+                except SandboxEnded:
+                    end = End.ENDED
                 graded = await self._grade(sandbox)
         except (SandboxFault, ProviderFault) as fault:
             reason = f"{_kind(fault)}: {fault}"
@@ -92,7 +95,7 @@ class Episode:
             async with asyncio.timeout(self.limits.setup_seconds):
                 sandbox = await asyncio.shield(entering)
         except BaseException as error:
-            entering.add_done_callback(lambda done: None if done.exception() else _leave(lease))
+            entering.add_done_callback(lambda done: None if done.cancelled() or done.exception() else _leave(lease))
             if isinstance(error, TimeoutError):
                 raise SandboxFault(f"no sandbox within {self.limits.setup_seconds:g} s") from None
             raise

@@ -35,6 +35,7 @@ class End(StrEnum):
     CONTEXT = "context_full"
     FORMAT = "format_errors"  # too many replies in a row without a valid action
     ANSWERS = "useless_answers"  # the model refused, or said nothing, too often in a row
+    ENDED = "sandbox_ended"  # the agent ended its own sandbox
     BROKEN = "broken"  # infrastructure failed
 
 

@@ -7,6 +7,7 @@ TermforgeError (exit 1)
 ├── EngineError (3)          this machine cannot do what the engine needs
 ├── StorageError (4)         disk full, unwritable output, unreadable cache
 ├── SandboxFault (5)         infrastructure failed: the result is invalid and may be retried, never a 0
+│   └── SandboxEnded             what ran inside ended it; its files can still be graded
 ├── ProviderFault (5)        a language model's provider failed: nothing is judged, the run may go on later
 ├── AnswerFault (1)          a model's reply came and is of no use: data, with a reason, never a crash
 │   └── RefusedError             the model, or its provider's filter, declined
@@ -76,6 +77,10 @@ class SandboxFault(TermforgeError):
     """Infrastructure failed while a sandbox was in use; the outcome is invalid, not a score."""
 
     exit_code = 5
+
+
+class SandboxEnded(SandboxFault):
+    """What ran in a sandbox ended the sandbox itself (its first process): its files are still there to be graded."""
 
 
 class ProviderFault(TermforgeError):

@@ -214,3 +214,37 @@ def test_a_provider_that_hangs_meets_the_agents_own_budget(pool: Pool, monkeypat
 def test_idle_and_unknown_scripts() -> None:
     task, style = toy(), Minimal()
     assert scripted("scripted:idle")(task, style).name == "scripted:idle"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill -9 -1",
+        "pkill -9 cat; kill -9 1",
+        "dd if=/dev/zero of=/dev/shm/fill bs=1M count=20000",
+        "dd if=/dev/zero of=/fill bs=1M count=20000; dd if=/dev/zero of=/dev/shm/fill bs=1M",
+        "dd if=/dev/zero of=/dev/fill bs=1M count=20000",
+        "rm -rf /bin/bash /usr/bin/env /bin/sh",
+    ],
+)
+def test_what_an_agent_does_to_its_sandbox_is_a_failure_never_invalid(pool: Pool, command: str) -> None:
+    seen = play(pool, acting([Bash(cmd=command)], [Bash(cmd="echo hi"), DONE]))
+    assert (seen.status, seen.end, len(seen.tests)) == (Status.FAILED, End.FINISHED, 2), seen.reason
+
+
+def test_an_agent_that_ended_its_sandbox_is_graded(pool: Pool) -> None:
+    started: list[object] = []
+    start = pool.engine.start
+
+    class Ending(ScriptedModel):
+        async def ask(self, ask: Ask, tag: Tag = UNTAGGED) -> Reply:
+            if len(ask.messages) > 2:  # as a fault of the kernel's would
+                started[-1]._entrance.end()  # type: ignore[attr-defined]
+            return await super().ask(ask, tag)
+
+    try:
+        pool.engine.start = lambda *given: started.append(found := start(*given)) or found  # type: ignore[method-assign]
+        seen = play(pool, Ending("scripted:ending", [Structured().render([SOLVE]), Structured().render([DONE])][:1]))
+    finally:
+        pool.engine.start = start  # type: ignore[method-assign]
+    assert (seen.status, seen.end, seen.binary) == (Status.PASSED, End.ENDED, 1), seen.reason

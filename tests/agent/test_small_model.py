@@ -21,7 +21,7 @@ from tests.small_model import Served
 
 SOURCE = Path(__file__).resolve().parents[2] / "datasets" / "main"
 FAMILIES = ("manpage_tool", "quadratic_cliff", "stack_interpreter")  # of short instructions, quickly graded
-TASKS, ATTEMPTS, TURNS, REPLY = 8, 4, 4, 96
+TASKS, ATTEMPTS, TURNS, REPLY = 8, 4, 4, 64
 
 
 def termforge(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -43,7 +43,7 @@ def test_a_small_model_comes_to_an_end_32_times(small: Served, tmp_path: Path) -
     words = ["attempt", str(SOURCE), "--model", f"openai:{small.model}", "--base-url", small.base_url]
     words += [word for family in FAMILIES for word in ("--task", family)]
     words += ["--limit", str(TASKS), "-k", str(ATTEMPTS), "--turns", str(TURNS), "--reply", str(REPLY)]
-    words += ["--style", "minimal", "--temperature", "0.8", "--seconds", "300", "--workers", "4", "--to", str(out)]
+    words += ["--style", "minimal", "--temperature", "0.8", "--seconds", "300", "--workers", "8", "--to", str(out)]
     value = told(tmp_path, *words)
     runs, asked = read_trajectories(out), small.answers() - before
     ends, seconds = Counter(run.end.value for run in runs), time.monotonic() - began

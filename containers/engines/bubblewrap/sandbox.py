@@ -17,7 +17,7 @@ from containers.linux.namespaces import Entrance
 from containers.sandbox import DEFAULT_PATH, BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
 from containers.streams import Descriptor, readable
 from containers.warden.client import Reply, memory_file, read_memory_file
-from generators.errors import SandboxFault
+from generators.errors import SandboxEnded, SandboxFault
 from generators.task import Limits
 
 if TYPE_CHECKING:
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 _INFO_FD = 200
 CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
 _START_SECONDS = 30.0
-_BASIC = ("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--chdir", "/", "--clearenv")
+_SHM_BYTES = 64 << 20  # as much as Docker gives
+_BASIC = (
+    *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm"),
+    *("--remount-ro", "/dev", "--chdir", "/", "--clearenv"),
+)
+# The first process: nothing inside can kill it, and children that it ignores are reaped by the kernel.
+_FIRST = ("--as-pid-1", "env", "--ignore-signal=CHLD", "cat")
 
 
 class _Program:
@@ -101,7 +107,7 @@ class BubblewrapSandbox(BaseSandbox):
             *self._clock_bind(),
             "--info-fd",
             str(_INFO_FD),
-            "cat",
+            *_FIRST,
         ]
         keeper_read, self._keeper = os.pipe()
         ready, keeper_out = os.pipe()
@@ -197,6 +203,8 @@ class BubblewrapSandbox(BaseSandbox):
         }
         if self._ended:
             raise SandboxFault("the sandbox's processes were already ended")
+        if self._entrance is not None and self._entrance.ended:
+            raise SandboxEnded("what ran in the sandbox ended it")
         return _Program(self.slot.warden.call("execute", request, [*stdio, *self._namespaces.values()]))
 
     def put(self, files: Sequence[PutFile]) -> None:
@@ -260,6 +268,7 @@ class BubblewrapSandbox(BaseSandbox):
         if self.slot.warden.process.poll() is not None:  # and what it made ended with it, at whatever point
             return GradeResult((), "sandbox_lost")
         self.end_processes()
+        self.slot.make_room()
         place = Place(
             namespaces=self._some("user", "mnt", "uts"),
             seat=self.slot.seat,

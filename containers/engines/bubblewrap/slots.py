@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from containers.grading.entered import Seat
 from containers.linux import cgroups
@@ -19,6 +19,7 @@ from generators.errors import SandboxFault
 from generators.task import Limits
 
 _KEEPER_MB, _KEEPER_PIDS = 48, 16  # what keeper, graders and bubblewrap take of a group's limits
+_HELD_MB = 64  # that keepers and graders hold themselves, about
 _Key = tuple[int, int, float]
 _numbers = itertools.count()  # of the process: two engines in it must not share a group
 
@@ -31,6 +32,14 @@ class Slot:
     group: cgroups.Group | None
     seat: Seat | None
     key: _Key
+    roomy: list[int] = field(default_factory=list[int], compare=False)  # not empty while more is allowed than at first
+
+    def make_room(self) -> None:
+        """Give who comes next as much memory as there was at first, whatever file systems in memory hold by now. Set back with the
+        next sandbox."""
+        if self.group and (used := self.group.used_mb()) > _HELD_MB:
+            self.group.allow(used + self.key[0] + _KEEPER_MB)
+            self.roomy.append(used)
 
     def close(self) -> None:
         """End the keeper and whatever is in the group, and remove it."""
@@ -57,6 +66,9 @@ class Slots:
             while self._free.get(key):
                 slot = self._free[key].pop()
                 if slot.warden.process.poll() is None:
+                    if slot.group and slot.roomy:
+                        slot.group.allow(limits.memory_mb + _KEEPER_MB)
+                        slot.roomy.clear()
                     return slot
                 self._all.discard(slot)
                 slot.close()
