@@ -132,7 +132,8 @@ class _TaskRun:
         for left in reversed(range(_TRIES)):
             async with self.places:
                 trajectory = await self._played(number)
-            if trajectory.valid or not left or self.attempts.stop():
+            patient = trajectory.reason.startswith("provider")  # its requests were tried again and again already
+            if trajectory.valid or patient or not left or self.attempts.stop():
                 return self.attempts.store.save(self.task, trajectory) if self.attempts.store else trajectory
             await asyncio.sleep(_PAUSE * 2 ** (_TRIES - 1 - left))
         raise AssertionError("unreachable")

@@ -18,6 +18,7 @@ from typing import cast
 from agent.actions import MAX_SECONDS, AnyAction, Bash, Finish
 from agent.styles.style import Style
 from generators.chat.model import UNTAGGED, Ask, ChatModel, Reply, Tag, estimate_usage
+from generators.digest import sha256_hex
 from generators.errors import UsageError
 from generators.strict_yaml import read_mapping
 from generators.task import Task
@@ -46,6 +47,14 @@ class ScriptedModel:
         """Nothing is held."""
 
 
+def identity(spec: str) -> str:
+    """A name that stands for what is played: of a file, its content too."""
+    path = Path(spec.removeprefix(SCRIPTED))
+    if not spec.startswith(SCRIPTED) or spec in (REPLAY, IDLE) or not path.is_file():
+        return spec
+    return f"{spec} {sha256_hex(path.read_bytes())}"
+
+
 def replay(task: Task, style: Style) -> ScriptedModel:
     """The reference solution as one command, then the end."""
     if task.solution is None:
@@ -70,6 +79,8 @@ def scripted(spec: str) -> Player:
     if spec == IDLE:
         done: list[AnyAction] = [Finish()]
         return lambda _, style: ScriptedModel(IDLE, [style.render(done)])
+    if not Path(spec.removeprefix(SCRIPTED)).is_file():
+        raise UsageError(f"{spec}: there is no such file; write scripted:replay, scripted:idle or scripted:FILE")
     given = read_mapping(Path(spec.removeprefix(SCRIPTED)), "script", "`replies`").get("replies")
     texts = cast(list[object], given) if isinstance(given, list) else []
     replies = [text for text in texts if isinstance(text, str)]

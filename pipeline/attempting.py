@@ -16,7 +16,7 @@ import polars as pl
 
 from agent.attempts import Attempts, Plan
 from agent.limits import EpisodeLimits
-from agent.models import SCRIPTED, player
+from agent.models import SCRIPTED, identity, player
 from agent.passk import by_task
 from agent.store import AttemptStore, run_key
 from agent.styles import open_style
@@ -92,7 +92,7 @@ def attempt(
     folder = models_folder(state)
     ledger = Ledger(folder / "ledgers" / f"attempts-{settings.slug}.db")
     key = run_key(
-        settings.model, settings.base_url or "", style, settings.native, settings.limits, settings.temperature
+        identity(settings.model), settings.base_url or "", style, settings.native, settings.limits, settings.temperature
     )
     prices = Prices.load(settings.prices) if settings.prices else Prices.load()
     attempts = Attempts(

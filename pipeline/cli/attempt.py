@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import polars as pl
 from rich.console import Console
 
 from agent.limits import EpisodeLimits
-from agent.models import REPLAY
+from agent.models import REPLAY, SCRIPTED
 from agent.passk import by_model, by_task
 from agent.styles import STYLES
 from agent.table import attempts_frame, write_trajectories
 from agent.trajectory import Trajectory
 from containers.engines.registry import open_engine
 from containers.state import storage
-from generators.errors import UsageError
+from generators.errors import BudgetError, UsageError
 from pipeline.attempting import AttemptSettings, attempt, measured, trajectories_folder
 from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import load_tasks
@@ -81,7 +82,12 @@ def attempt_command(
     tasks = [task for task, _ in load_tasks(source) if not names or task.id.startswith(names)][:limit]
     if not tasks:
         raise UsageError(f"no task of {source} matches {', '.join(names)}")
+    if settings["base_url"] and all(model.startswith(SCRIPTED) for model in models):
+        raise UsageError(f"{models[0]} asks no server; leave --base-url out")
     wanted = [_settings(model, settings) for model in models]
+    folder = target or trajectories_folder()
+    with storage(f"preparing {folder}"), tempfile.TemporaryFile(dir=_made(folder)):
+        pass  # it can be written to
     done: list[Trajectory] = []
     with open_engine(engine_name, say=out.say) as engine, stoppable() as stop, out.progress() as report:
 
@@ -89,19 +95,28 @@ def attempt_command(
             done.append(trajectory)
             report("attempts", len(done), sum(len(tasks) * each.k for each in wanted))
 
-        found = [attempt(engine, tasks, each, stop.is_set, tell, out.say) for each in wanted]
-    files: dict[str, str] = {}
-    folder = target or trajectories_folder()
-    with storage(f"making {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
-    for each, trajectories in zip(wanted, found, strict=True):
-        path = folder / f"trajectories-{each.slug}.parquet"
-        write_trajectories(trajectories, path)
-        files[each.model] = str(path)
+        found: list[list[Trajectory]] = []
+        files: dict[str, str] = {}
+        for each in wanted:
+            path = folder / f"trajectories-{each.slug}.parquet"
+            before = len(done)
+            try:
+                found.append(attempt(engine, tasks, each, stop.is_set, tell, out.say))
+            except (BudgetError, KeyboardInterrupt):
+                write_trajectories(done[before:], path)
+                out.say(f"{len(done) - before} attempts were made; they are in {path}, and are not made again")
+                raise
+            write_trajectories(found[-1], path)
+            files[each.model] = str(path)
     frame = pl.concat([attempts_frame(trajectories) for trajectories in found])
     _tell(frame, files, [seen.model_dump(mode="json") for seen in measured(tasks, frame)], out)
     if not frame["valid"].all():
         raise click.exceptions.Exit(5)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _settings(model: str, given: dict[str, Any]) -> AttemptSettings:

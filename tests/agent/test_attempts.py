@@ -14,7 +14,7 @@ from agent import attempts as module
 from agent.actions import Bash, Finish
 from agent.attempts import Attempts, Plan
 from agent.limits import EpisodeLimits
-from agent.models import Player, ScriptedModel, replay
+from agent.models import Player, ScriptedModel, identity, replay, scripted
 from agent.store import AttemptStore, run_key
 from agent.styles.minimal import Minimal
 from agent.styles.structured import Structured
@@ -22,7 +22,7 @@ from agent.styles.style import Style
 from agent.trajectory import Status
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from generators.chat.model import UNTAGGED, Ask, Reply, Tag
-from generators.errors import BudgetError, ProviderFault
+from generators.errors import BudgetError, SandboxFault, UsageError
 from generators.task import Limits, Task
 from tests.toys import SOLUTION, dockerfile, toy
 
@@ -104,7 +104,7 @@ def test_invalid_attempts_are_tried_again_and_not_kept(
         async def ask(self, ask: Ask, tag: Tag = UNTAGGED) -> Reply:
             if self.failures:
                 type(self).failures -= 1
-                raise ProviderFault("busy", "rate_limited")
+                raise SandboxFault("lost")
             return await super().ask(ask, tag)
 
     lines = [Structured().render([Bash(cmd=SOLUTION), Finish()])]
@@ -149,3 +149,13 @@ def test_twenty_four_at_once(engine: BubblewrapEngine) -> None:
     found = Attempts(engine, playing(replay), Structured(), Plan(k=1), workers=24).run(tasks)
     assert [trajectory.task_id for trajectory in found] == [task.id for task in tasks]
     assert all(trajectory.status is Status.PASSED for trajectory in found)
+
+
+def test_another_script_is_another_player(tmp_path: Path) -> None:
+    file = tmp_path / "script.yaml"
+    file.write_text("replies: [x]")
+    first = identity(f"scripted:{file}")
+    file.write_text("replies: [y]")
+    assert identity(f"scripted:{file}") != first and identity("openai:m") == "openai:m"
+    with pytest.raises(UsageError, match="scripted:idle"):
+        scripted("scripted:")

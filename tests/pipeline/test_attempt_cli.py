@@ -122,7 +122,9 @@ def test_a_ceiling_ends_it_with_a_code_of_its_own(tasks: Path, home: dict[str, s
     with Provider(solving) as provider:
         words = ["attempt", str(tasks), "--model", "openai:m", "--base-url", provider.url, "--max-tokens", "20000"]
         result = termforge(*words, "-k", "8", **KEY, **home)
-    assert result.returncode == 6 and "Traceback" not in result.stderr, result.stderr
+    assert result.returncode == 6 and "Traceback" not in result.stderr and "attempts were made" in result.stderr, (
+        result.stderr
+    )
 
 
 def test_killed_half_way_it_goes_on(tasks: Path, home: dict[str, str], tmp_path: Path) -> None:

@@ -137,4 +137,8 @@ def test_an_own_rubric_is_read(tmp_path: Path) -> None:
 
 def test_a_style_by_tool_calls_is_scored_as_its_base() -> None:
     rubric = load_rubric()
-    assert rubric.components_for("minimal-tools") == rubric.components_for("minimal") != rubric.components_for("structured")
+    assert (
+        rubric.components_for("minimal-tools")
+        == rubric.components_for("minimal")
+        != rubric.components_for("structured")
+    )
