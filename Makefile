@@ -25,7 +25,7 @@ dataset: setup ## make, prove and publish the 331 tasks under datasets/main
 
 test: setup lint ## linters, types, import rules and the fast tests, real sandboxes included
 	@echo "==> tests"
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/pytest -m "not slow" --durations=12
 
 test-long: setup ## chaos, faults and attacks, and 24 tasks in every engine; `eval "$$(.ci/engines)"` first (about half an hour)
 	@$(BIN)/pytest -m "long or slow"

@@ -132,9 +132,7 @@ def _environment() -> dict[str, str]:
     quiet = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "TOKENIZERS_PARALLELISM": "false"}
     threads = max(1, (os.cpu_count() or 1) // 2)  # more of them wait for each other where others work, too
     size = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
-    one = {
-        "VLLM_ENABLE_V1_MULTIPROCESSING": "0"
-    }  # engine and worker in one process: two spin while they wait for each other
+    one = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # engine and worker are one process: two spin while they wait
     return kept | quiet | size | one | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
 
 

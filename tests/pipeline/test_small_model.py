@@ -17,7 +17,7 @@ from pipeline.release import load_release
 from tests.small_model import Served
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT = 6
+COUNT = 3
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -119,7 +119,7 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", ["openai", pytest.param("anthropic", marks=pytest.mark.long)])
 def test_two_dozen_orders_killed_half_way_end_each_as_it_has_to(tmp_path: Path, provider: str) -> None:
     """Good conversations are published and bad ones fall with their reasons, whichever of their orders asks for a fixture."""
     names = [item.name for item in load() if "judge" not in item.says]  # nobody judges here
