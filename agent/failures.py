@@ -45,6 +45,7 @@ _ASKING = frozenset(("[", "[[", "cmp", "command", "diff", "egrep", "fgrep", "gre
 class Failure(StrEnum):
     """What went wrong, the telling before the general."""
 
+    ENDED = "sandbox_ended"
     FORMAT = "format_errors"
     ANSWERS = "useless_answers"
     LOOP = "loop"
@@ -58,6 +59,7 @@ class Failure(StrEnum):
 
 
 _ENDS = {
+    End.ENDED: Failure.ENDED,
     End.FORMAT: Failure.FORMAT,
     End.ANSWERS: Failure.ANSWERS,
     End.CONTEXT: Failure.CONTEXT,

@@ -16,10 +16,10 @@ import pytest
 
 from containers.engines.docker import images
 from containers.engines.docker.engine import DockerEngine
-from containers.state import default_state
 from generators.digest import digest_of
 from pipeline.places import project_root
 from tests.engines import find_socket
+from tests.small_model import cache_folder
 
 VERSION = "0.26.0"
 _NEEDS = ("editables", "aiolimiter", "httpx2", "polars", "pyarrow", "pyyaml", "tenacity")  # of ours, for agent.harbor
@@ -70,7 +70,7 @@ def open_harbor() -> Harbor:
     if python is None:
         pytest.skip(f"Harbor needs Python {' or '.join(_PYTHONS)}, and none is on PATH or among pyenv's")
     name = f"harbor-{digest_of([VERSION, python, list(_NEEDS)])[:12]}"
-    tools = default_state().folder("tools")
+    tools = cache_folder()
     with open(tools / f".lock-{name}", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = tools / name

@@ -76,12 +76,18 @@ def small_model(answer_tokens: int = 512, context: int = 32_768) -> Generator[Se
         log.unlink(missing_ok=True)
 
 
+def cache_folder() -> Path:
+    """Where tests keep what is too large to make anew: not the state folder, which other tests copy."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "termforge"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def _made() -> Path:
     """The folder with environment and model, made if it is not there; others who want it wait meanwhile."""
     text = "\n".join((sys.version.split()[0], _WHEEL, *_PACKAGES, _CONVERTER.read_text()))
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "termforge"
-    home = root / f"small-model-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    home.mkdir(parents=True, exist_ok=True)
+    home = cache_folder() / f"small-model-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    home.mkdir(exist_ok=True)
     with open(home / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "ready").exists():

@@ -24,6 +24,9 @@ from generators.seeds import stream
 from generators.task import Task
 
 MOST_OUTPUTS = 3  # that are damaged, each after one more run of the solution
+_GRADED_AGAIN = frozenset(
+    {"bubblewrap", "apptainer"}
+)  # engines whose files can be changed between two gradings of a sandbox
 _PASSING = ("/dev/", "/proc/", "/run/", "/sys/", "/var/run/")  # what lives as long as processes do
 _STATE_SECONDS = 20
 
@@ -47,16 +50,19 @@ def mutants(bench: Bench) -> Verdict | None:
     """No output can be removed, emptied or given other values without losing the score."""
     tried = outputs = again = 0
     suspects: list[tuple[Output, Damage]] = []
+    at_once = bench.pool.engine.name in _GRADED_AGAIN
     with contextlib.closing(_solved(bench)) as places:
         for sandbox, output in places:
             outputs += 1
             for damage in _damages(bench.task, output):
                 tried += 1
-                passed, made_again = _passes(bench, sandbox, output, damage)
+                passed, made_again = _passes(bench, sandbox, output, damage) if at_once else (True, False)
                 again += made_again
                 suspects += [(output, damage)] if passed else []
     for output, damage in suspects:  # that sandbox is gone by now: whoever holds one must not wait for another
-        if _passes_alone(bench, output, damage):
+        passed, made_again = _passes_alone(bench, output, damage)
+        again += made_again
+        if passed:
             detail = f"{output.path}, {damage.how} after the reference solution, scores 1"
             return fails(Gate.MUTANTS, "weak_verifier", detail, output=output.path, damage=damage.how)
     figures = {"outputs": outputs, "mutants": tried, "made_again": again}
@@ -111,16 +117,21 @@ def _passes(bench: Bench, sandbox: Sandbox, output: Output, damage: Damage) -> t
         sandbox.exec(f"rm -f -- {shlex.quote(output.path)}", timeout=_STATE_SECONDS, user="root")
     else:
         sandbox.put([output.put(damage.data)])
-    if not bench.graded(sandbox).binary:
+    result = bench.graded(sandbox)
+    if (
+        not result.valid and result.reason != "grader_deadline"
+    ):  # tests that wait for ever for what is gone have noticed it
+        raise SandboxFault(f"grading was invalid: {result.reason}")
+    if not result.binary:
         return False, False
     made_again = _content(sandbox, output.path) != damage.data
     return not made_again, made_again
 
 
-def _passes_alone(bench: Bench, output: Output, damage: Damage) -> bool:
+def _passes_alone(bench: Bench, output: Output, damage: Damage) -> tuple[bool, bool]:
     """The same in a sandbox that no other grading has touched."""
     with bench.solved() as sandbox:
-        return _passes(bench, sandbox, output, damage)[0]
+        return _passes(bench, sandbox, output, damage)
 
 
 def _content(sandbox: Sandbox, path: str) -> bytes | None:

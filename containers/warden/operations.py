@@ -21,7 +21,8 @@ from containers.warden import ISOLATED, MAPPED, inside
 
 Request = dict[str, Any]
 _NOT_STARTED = 127  # as shells say it
-_USUAL = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # ignored here, not to be ignored by programs
+# What is, or may be, ignored here (by Python, or by whoever started it: nohup), and is not to be ignored by programs.
+_USUAL = tuple(number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP))
 _MOST_RESULTS = 16 << 20  # bytes
 
 
@@ -265,7 +266,8 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
             inside.mount_proc()
             inside.loopback_up()
             os.setsid()
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # or the programs that tests start would ignore it
+            for number in (signal.SIGINT, signal.SIGHUP):  # or the programs that tests start would ignore them
+                signal.signal(number, signal.SIG_DFL)
             null = os.open("/dev/null", os.O_RDONLY)
             for wanted, fd in ((0, null), (1, log), (2, log)):
                 os.dup2(fd, wanted)
