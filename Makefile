@@ -27,7 +27,7 @@ test: setup lint ## linters, types, import rules and the fast tests, real sandbo
 	@echo "==> tests"
 	@$(BIN)/pytest -m "not slow" --durations=12
 
-test-long: setup ## chaos, faults and attacks, and 24 tasks in every engine; `eval "$$(.ci/engines)"` first (about half an hour)
+test-long: setup ## chaos, faults, attacks, a small model, Harbor, 24 tasks in every engine; `eval "$$(.ci/engines)"` first (about half an hour)
 	@$(BIN)/pytest -m "long or slow"
 
 test-all: setup lint ## every test

@@ -113,6 +113,7 @@ for name in sys.argv[1:]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_harbor_itself_reads_it_and_what_it_writes_comes_back(tmp_path: Path) -> None:
     harbor = open_harbor()
     runs = [RUN, recorded(), recorded(bash("x"), reason="é", limits={"turns": 3, "note": [1.5, None]})]

@@ -165,6 +165,7 @@ def test_nothing_of_ours_is_left_behind(environment: Environment, loop: asyncio.
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("style", ["structured", "minimal"])
 def test_a_trial_of_the_real_harbor(tmp_path: Path, style: str) -> None:
     spoken = open_style(style)

@@ -38,6 +38,7 @@ def told(folder: Path, *words: str) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_small_model_comes_to_an_end_32_times(small: Served, tmp_path: Path) -> None:
     out, before, began = tmp_path / "out", small.answers(), time.monotonic()
     words = ["attempt", str(SOURCE), "--model", f"openai:{small.model}", "--base-url", small.base_url]

@@ -248,6 +248,7 @@ def eight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Task]]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_harbor_reads_and_lints_them_clean(harbor: Harbor, eight: tuple[Path, list[Task]], tmp_path: Path) -> None:
     folder, tasks = eight
     places = [str(folder / task.id) for task in tasks]
@@ -258,6 +259,7 @@ def test_harbor_reads_and_lints_them_clean(harbor: Harbor, eight: tuple[Path, li
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("agent", "reward"), [("oracle", 1.0), ("nop", 0.0)])
 def test_harbor_runs_them(
     harbor: Harbor, eight: tuple[Path, list[Task]], tmp_path: Path, agent: str, reward: float

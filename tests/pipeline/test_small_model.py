@@ -33,6 +33,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_small_model_ends_in_a_funnel_with_reasons(small: Served, tmp_path: Path) -> None:
     program = str(Path(sys.executable).parent / "termforge")
     command = [program, "build", "--count", str(COUNT), "--to", str(tmp_path / "out"), "--json"]
