@@ -231,6 +231,7 @@ class Feature(StrEnum):
     CLOCK_SHIFT = "clock_shift"  # StartOptions.clock_offset
     OTHER_USERS = "other_users"  # more than one user id inside
     TERMINAL = "terminal"  # run(tty=True)
+    REGRADING = "regrading"  # a second grading of a sandbox sees files that were changed after the first
     BUILD_END = "build_end"  # a step of a build that ran out of time is ended too, not only given up
 
 

@@ -17,16 +17,13 @@ from pathlib import PurePosixPath
 from containers.attacks.attack import targets
 from containers.proof.damage import Damage, damages
 from containers.proof.gates import Bench, fails
-from containers.sandbox import PutFile, Sandbox
+from containers.sandbox import Feature, PutFile, Sandbox
 from generators.errors import SandboxFault
 from generators.evidence import Gate, Verdict
 from generators.seeds import stream
 from generators.task import Task
 
 MOST_OUTPUTS = 3  # that are damaged, each after one more run of the solution
-_GRADED_AGAIN = frozenset(
-    {"bubblewrap", "apptainer"}
-)  # engines whose files can be changed between two gradings of a sandbox
 _PASSING = ("/dev/", "/proc/", "/run/", "/sys/", "/var/run/")  # what lives as long as processes do
 _STATE_SECONDS = 20
 
@@ -50,7 +47,7 @@ def mutants(bench: Bench) -> Verdict | None:
     """No output can be removed, emptied or given other values without losing the score."""
     tried = outputs = again = 0
     suspects: list[tuple[Output, Damage]] = []
-    at_once = bench.pool.engine.name in _GRADED_AGAIN
+    at_once = all(gap.feature is not Feature.REGRADING for gap in bench.pool.engine.gaps())
     with contextlib.closing(_solved(bench)) as places:
         for sandbox, output in places:
             outputs += 1

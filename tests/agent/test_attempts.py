@@ -22,7 +22,7 @@ from agent.styles.style import Style
 from agent.trajectory import Status
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from generators.chat.model import UNTAGGED, Ask, Reply, Tag
-from generators.errors import BudgetError, SandboxFault, UsageError
+from generators.errors import BudgetError, ProviderFault, SandboxFault, UsageError
 from generators.task import Limits, Task
 from tests.toys import SOLUTION, dockerfile, toy
 
@@ -115,6 +115,16 @@ def test_invalid_attempts_are_tried_again_and_not_kept(
     Shaky.failures = 99
     (found,) = Attempts(engine, playing(lambda *_: Shaky("m", lines)), Minimal(), Plan(k=1)).run([toy()])
     assert found.status is Status.INVALID and Shaky.failures == 96
+    log: list[int] = []
+
+    class Down(ScriptedModel):
+        async def ask(self, ask: Ask, tag: Tag = UNTAGGED) -> Reply:
+            log.append(ask.sample)
+            raise ProviderFault("gone", "connection_lost")
+
+    down = playing(lambda *_: Down("m", lines))
+    (found,) = Attempts(engine, down, Minimal(), Plan(k=1)).run([toy()])
+    assert found.status is Status.INVALID and log == [0], "its own layers have tried again already"
     broken = toy(image=toy().image.model_copy(update={"dockerfile": dockerfile("RUN exit 3\n")}))
     (found,) = Attempts(engine, playing(replay), Structured(), Plan(k=1), store=store).run([broken])
     assert found.status is Status.INVALID and found.reason.startswith("build: ")

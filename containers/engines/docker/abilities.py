@@ -40,6 +40,7 @@ def gaps(info: Mapping[str, Any], flavour: Flavour) -> tuple[Gap, ...]:
             found.append(Gap(feature, f"the daemon reports {key} as not supported"))
     found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {info.get('Driver', '?')} has no quota here"))
     found.append(Gap(Feature.TERMINAL, "programs get no terminal through the daemon"))
+    found.append(Gap(Feature.REGRADING, "a stopped container's files are changed by another mount than the graded one"))
     if flavour == "podman":
         found.append(Gap(Feature.BUILD_END, "Podman lets the step of an abandoned build run on to its end"))
     return tuple(found)

@@ -8,8 +8,9 @@ import secrets
 import pytest
 
 from containers.grading.score import score
-from containers.sandbox import BuiltImage, Engine, GradeRequest, GradeResult, Sandbox
+from containers.sandbox import BuiltImage, Engine, Feature, GradeRequest, GradeResult, PutFile, Sandbox
 from tests.containers.conformance.common import LIMITS, on_host
+from tests.engines import needs
 from tests.toys import SOLUTION, toy
 
 RUN = "import subprocess\ndef run(command):\n    return subprocess.run(['/bin/bash', '-c', command], capture_output=True, text=True).stdout\n"
@@ -162,3 +163,12 @@ def test_what_a_test_prints_is_kept_for_the_log(sandbox: Sandbox) -> None:
 def test_planted_links_are_followed_inside_only(sandbox: Sandbox, built: BuiltImage) -> None:
     sandbox.exec("ln -s /proc/1/root/etc/passwd /srv/link", timeout=10)
     passes(sandbox, "assert 'ada:x:1000' in open('/srv/link').read()")
+
+
+def test_a_second_grading_sees_what_was_changed_after_the_first(any_engine: Engine, sandbox: Sandbox) -> None:
+    needs(any_engine, Feature.REGRADING)
+    read = "from pathlib import Path\ndef test_a():\n    assert Path('/tmp/word').read_text() == '{}'\n"
+    sandbox.put([PutFile("/tmp/word", b"one")])
+    assert graded(sandbox, read.format("one")).tests[0].passed
+    sandbox.put([PutFile("/tmp/word", b"two")])
+    assert graded(sandbox, read.format("two")).tests[0].passed
