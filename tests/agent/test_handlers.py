@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.actions import (
@@ -502,10 +502,13 @@ def test_patterns_agree_with_pythons_own_on_a_real_tree() -> None:
 
 def _compare(folder: str, paths: list[str]) -> None:
     @settings(deadline=None)
+    @example(["**", "a", "**"])
     @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=4))
     def same(parts: list[str]) -> None:
         pattern = "/".join(parts)
-        expected = {os.path.normpath(path) for path in glob.glob(pattern, root_dir=folder, recursive=True)}
+        # A name with a slash at its end means a folder; before Python 3.13 glob gives one for files too.
+        found = (path for path in glob.glob(pattern, root_dir=folder, recursive=True) if not path.endswith("/"))
+        expected = {os.path.normpath(path) for path in found}
         assert set(filter(matcher(pattern), paths)) == expected & set(paths)
 
     same()
