@@ -18,6 +18,7 @@ from agent import calls
 from agent.handlers import Workspace
 from agent.limits import EpisodeLimits
 from agent.session import Session, Turn
+from agent.styles.examples import first_messages
 from agent.styles.style import NATIVE, Style
 from agent.trajectory import End, Seconds, Status, Step, TestOutcome, Trajectory
 from containers.grading.score import Score, score
@@ -49,17 +50,18 @@ class Episode:
     temperature: float | None = None
     price: Callable[[Usage], float | None] = lambda _: None
     stop: Callable[[], bool] = lambda: False
+    examples: str = ""  # worked ones, see agent/styles/examples.py
     messages: list[Message] = field(init=False)
+    _system: str = field(init=False)
     steps: list[Step] = field(default_factory=list[Step])
     _used: int = 0  # tokens of the context
     _useless: int = 0  # answers in a row
     _seconds: dict[str, float] = field(default_factory=lambda: {"setup": 0.0, "grading": 0.0})
 
     def __post_init__(self) -> None:
-        self.messages = [
-            Message(role="system", content=self.style.system_prompt() + (calls.NOTE if self.native else "")),
-            Message(role="user", content=self.style.opening(self.task.instruction)),
-        ]
+        system, *others = first_messages(self.style, self.task.instruction, self.examples)
+        self._system = system.content + (calls.NOTE if self.native else "")
+        self.messages = [Message(role="system", content=self._system), *others]
         self._used = sum(estimate_tokens(message.content) for message in self.messages)
 
     async def run(self, pool: Pool, built: BuiltImage, model: ChatModel) -> Trajectory:
@@ -228,8 +230,8 @@ class Episode:
             style=self.style.name + (NATIVE if self.native else ""),
             attempt=self.attempt,
             engine=engine,
-            system=self.messages[0].content,
-            instruction=self.messages[1].content,
+            system=self._system,
+            instruction=self.style.opening(self.task.instruction),
             steps=tuple(self.steps),
             status=status,
             end=end,

@@ -128,7 +128,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class Family:
-    """A family and what is common to its tasks. `capacity` is how many different tasks it can give."""
+    """A family and what is common to its tasks. `capacity` is how many different tasks it can give.
+
+    `by_name_only`: a recipe has it only where it names it; `families: all` goes without.
+    """
 
     name: str
     domain: str
@@ -145,6 +148,7 @@ class Family:
     )
     anchor: str | None = None
     version: str = "1"
+    by_name_only: bool = False
 
 
 S = TypeVar("S", bound=Setting)

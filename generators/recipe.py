@@ -85,7 +85,7 @@ class Recipe(Record):
             return []
         known = all_families()
         if self.families == "all":
-            return list(known.values())
+            return [family for family in known.values() if not family.by_name_only]
         if unknown := [name for name in self.families if name not in known]:
             raise RecipeError(f"recipe {self.name}: unknown family {unknown[0]!r}; `termforge families` lists them")
         return [known[name] for name in sorted(set(self.families))]

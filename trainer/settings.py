@@ -26,7 +26,7 @@ class LoopSettings(Record):
     data: str = ""  # folder of the data set: tasks are found there by digest
     run: str = ""  # the run's folder
     style: str = "structured"
-    examples: str = ""  # worked examples, part of the system message
+    examples: str = ""  # worked ones, see agent/styles/examples.py; in a preset the name of a shipped file, or a path
     limits: EpisodeLimits = Field(default_factory=EpisodeLimits)
     reward: RewardSettings = Field(default_factory=RewardSettings)
     judge: str = ""  # a judge configuration file; empty: the one that `termforge judge use` chose

@@ -1,4 +1,4 @@
-"""The export command: a data set's tasks, dealt anew into splits, as parquet or as directories for Harbor."""
+"""The export command: a data set's tasks, dealt anew into splits, as parquet, as directories for Harbor, or as rows for verl."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from agent.styles import STYLES
 from containers.state import storage
 from generators.errors import TaskError, UsageError
 from generators.evidence import Evidence
@@ -20,6 +21,8 @@ from pipeline.exchange.rows import to_row, write_parquet
 from pipeline.places import project_root
 from pipeline.release import content_digest, file_digest
 from pipeline.splits import Item, split
+from trainer.examples import worked_examples
+from trainer.verl.rows import write_rows
 
 
 def parse_shares(text: str) -> dict[str, float]:
@@ -48,7 +51,7 @@ def parse_shares(text: str) -> dict[str, float]:
     return shares
 
 
-FORMATS = ("parquet", "harbor")
+FORMATS = ("parquet", "harbor", "verl")
 Dealt = tuple[Task, Evidence | None, str]  # with its split
 Written = tuple[str, list[dict[str, Any]]]  # the digest of all, and what is said of each file
 
@@ -69,7 +72,15 @@ Written = tuple[str, list[dict[str, Any]]]  # the digest of all, and what is sai
     type=click.Choice(FORMATS),
     default="parquet",
     show_default=True,
-    help="A file per split, or a directory per task as Harbor reads it.",
+    help="A file per split, a directory per task as Harbor reads it, or prompts alone as verl reads them.",
+)
+@click.option(
+    "--style",
+    type=click.Choice(sorted(STYLES)),
+    help="For verl: how the agent is told what to do (default: structured).",
+)
+@click.option(
+    "--examples", help="For verl: worked examples behind the style's rules, a file or a shipped one (ladder)."
 )
 @click.option("--splits", default="train=80,validation=10,test=10", show_default=True, help="Shares in per cent.")
 @click.option("--split", "only", type=str, help="Write only this split.")
@@ -83,6 +94,8 @@ def export(
     source: Path | None,
     target: Path,
     form: str,
+    style: str | None,
+    examples: str | None,
     splits: str,
     only: str | None,
     separate_families: bool,
@@ -90,9 +103,14 @@ def export(
     proven_only: bool,
     out: Out,
 ) -> None:
-    """Write tasks in splits, stratified by family and difficulty: parquet files, or directories for Harbor."""
+    """Write tasks in splits, stratified by family and difficulty: parquet files, directories for Harbor, or rows for verl.
+
+    Rows for verl hold prompts and the tasks' digests: no test, no truth, no image.
+    """
     if only is not None and only not in SPLITS:
         raise UsageError(f"unknown split {only!r}; there are {', '.join(SPLITS)}")
+    if form != "verl" and (style or examples):
+        raise UsageError("--style and --examples are for --format verl: other formats hold tasks, not prompts")
     shares = parse_shares(splits)
     if form == "harbor":
         check_target(target)
@@ -105,8 +123,12 @@ def export(
     items = [Item(task.id, task.provenance.family, task.axes.difficulty.value) for task, _ in kept]
     where = split(items, shares, seed, separate_families)
     dealt = [(task, proof, where[task.id]) for task, proof in sorted(kept, key=lambda pair: pair[0].id)]
-    write = _as_harbor if form == "harbor" else _as_parquet
-    digest, files = write(dealt, target, only)
+    if form == "verl":
+        digest, files = _as_verl(
+            dealt, target, only, style or "structured", worked_examples(examples) if examples else ""
+        )
+    else:
+        digest, files = (_as_harbor if form == "harbor" else _as_parquet)(dealt, target, only)
     value = {"digest": digest, "left_out": len(known) - len(kept), "files": files}
     table = [
         (file["file"], file["rows"], ", ".join(f"{k} {v}" for k, v in sorted(file["difficulty"].items())))
@@ -145,3 +167,15 @@ def _as_harbor(dealt: list[Dealt], target: Path, only: str | None) -> Written:
     digest = write_harbor(part, target)
     levels = Counter(task.axes.difficulty.value for task, _, _ in part)
     return digest, [{"file": str(target), "rows": len(part), "sha256": digest, "difficulty": dict(levels)}]
+
+
+def _as_verl(dealt: list[Dealt], target: Path, only: str | None, style: str, examples: str) -> Written:
+    """A file of prompts per split."""
+    parts = {name: [task for task, _, own in dealt if own == name] for name in SPLITS if only in (None, name)}
+    paths = write_rows(parts, target, style, examples)
+    levels = {name: Counter(task.axes.difficulty.value for task in parts[name]) for name in paths}
+    files = [
+        {"file": str(path), "rows": len(parts[name]), "sha256": file_digest(path), "difficulty": dict(levels[name])}
+        for name, path in paths.items()
+    ]
+    return content_digest([to_row(*item) for item in dealt]), files

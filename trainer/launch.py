@@ -1,0 +1,119 @@
+"""Makes the folder of a training run, and the command and environment of the process that trains in it.
+
+    run = prepare(RunFolder(path), Order(preset, splits, model, ...))
+    outcome = supervise(run, order)          # trainer/supervise.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.styles import open_style
+from generators.errors import EngineError, UsageError
+from generators.task import Task
+from trainer.examples import worked_examples
+from trainer.presets import Preset
+from trainer.run import RunFolder, RunState, Status, write_whole
+from trainer.settings import LoopSettings
+from trainer.tasks import write_tasks
+from trainer.verl.overrides import verl_overrides
+from trainer.verl.rows import write_rows
+
+PYTHON = "TERMFORGE_TRAIN_PYTHON"
+_LOOP_CLASS = "trainer.verl.agent_loop.TerminalAgentLoop"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be trained: a preset, tasks by split, a model folder, and what is said of them in run.json."""
+
+    preset: Preset
+    splits: Mapping[str, Sequence[Task]]
+    model: Path
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+    ray_address: str = ""
+    python: str = ""
+
+
+def prepare(run: RunFolder, order: Order) -> RunFolder:
+    """Write rows, tasks and settings. The folder may hold a run that is to go on; then it must be the same one.
+
+    Raises:
+        UsageError: another run lies there.
+    """
+    run.path.mkdir(parents=True, exist_ok=True)
+    loop = loop_settings(run, order.preset)
+    open_style(loop.style)
+    for split, tasks in order.splits.items():
+        write_tasks(tasks, run.path / "tasks")
+        if not tasks:
+            raise UsageError(f"the data set has no tasks in its {split} split")
+    write_rows(order.splits, run.data, style=loop.style, examples=loop.examples)
+    write_whole(run.path / "loop.json", loop.model_dump_json(indent=1) + "\n")
+    line = {"name": "termforge", "_target_": _LOOP_CLASS, "settings": str(run.path / "loop.json")}
+    write_whole(run.path / "loops.yaml", json.dumps([line], indent=1) + "\n")
+    facts = {"preset": order.preset.model_dump(mode="json"), "model": str(order.model), **order.facts}
+    write_whole(run.settings, json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    if not (run.path / "state.json").exists():
+        run.save_state(RunState(status=Status.STARTING, steps=order.preset.steps))
+    return run
+
+
+def loop_settings(run: RunFolder, preset: Preset) -> LoopSettings:
+    """The preset's, for this run."""
+    examples = worked_examples(preset.loop.examples)
+    return preset.loop.model_copy(update={"data": str(run.path / "tasks"), "run": str(run.path), "examples": examples})
+
+
+def command(run: RunFolder, order: Order) -> list[str]:
+    """What is started."""
+    overrides = verl_overrides(order.preset, run, order.model, order.ray_address or None)
+    return [training_python(order.python), "-m", "trainer.verl.main", *overrides]
+
+
+def training_python(named: str = "") -> str:
+    """The Python that has verl: the one named, this one, or the one that `make train-setup` made.
+
+    Raises:
+        EngineError: there is none.
+    """
+    made = Path(__file__).resolve().parents[1] / ".venv-train" / "bin" / "python"
+    if chosen := named or os.environ.get(PYTHON, ""):
+        return chosen
+    if importlib.util.find_spec("verl"):
+        return sys.executable
+    if made.exists():
+        return str(made)
+    raise EngineError(
+        "verl is not installed here: run `make train-setup` (processor) or `pip install 'termforge[train-gpu]'`,"
+        f" or name a Python that has it in {PYTHON}"
+    )
+
+
+def environment(run: RunFolder, preset: Preset, temporary: Path) -> dict[str, str]:
+    """Of the training process: where it measures to, and that it asks nobody outside for anything it was not told to."""
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HYDRA_FULL_ERROR": "1"}
+    places = {
+        "TERMFORGE_RUN": str(run.path),
+        "VERL_FILE_LOGGER_PATH": str(run.verl_metrics.with_suffix(".part.jsonl")),
+        "TENSORBOARD_DIR": str(run.path / "tensorboard"),
+        "RAY_TMPDIR": str(temporary),
+        "TMPDIR": str(temporary),
+    }
+    cpu = {
+        "VERL_PLATFORM": "cpu",
+        "VERL_ENGINE_DEVICE": "cuda",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
+        "HF_HUB_OFFLINE": "1",
+        "RAY_DEDUP_LOGS": "0",
+    }
+    kept = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONHOME")}
+    return kept | quiet | places | (cpu if preset.device == "cpu" else {})

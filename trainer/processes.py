@@ -1,0 +1,90 @@
+"""Processes of a training run: all that it starts is found, and ended with it.
+
+Whoever supervises takes in orphans (PR_SET_CHILD_SUBREAPER), so what a dead parent leaves behind is still a descendant of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as /proc shows it. `began` tells two processes of the same number apart."""
+
+    pid: int
+    parent: int
+    name: str
+    began: int
+    state: str
+
+
+def take_in_orphans() -> None:
+    """From now on, what this process's descendants leave behind becomes its child."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(root: int) -> list[Process]:
+    """All living processes below one."""
+    children: dict[int, list[Process]] = {}
+    for process in _all():
+        children.setdefault(process.parent, []).append(process)
+    found, waiting = list[Process](), [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += [process.pid for process in below]
+    return [process for process in found if process.state != "Z"]
+
+
+def end_descendants(root: int, spared: frozenset[int] = frozenset(), seconds: float = 20.0) -> list[Process]:
+    """End all of them but those `spared` and what these started; gives the ones that would not go in time."""
+    deadline, way = time.monotonic() + seconds, signal.SIGTERM
+    while True:
+        left = [process for process in descendants(root) if process.pid not in _with_below(spared)]
+        _reap()
+        if not left or time.monotonic() > deadline:
+            return left
+        for process in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, way)
+        way = signal.SIGKILL
+        time.sleep(0.3)
+
+
+def _with_below(pids: frozenset[int]) -> set[int]:
+    return set(pids) | {process.pid for pid in pids for process in descendants(pid)}
+
+
+def _reap() -> None:
+    """Take in the ends of orphans; the ends of our own child are its Popen's to see, which bears that."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _all() -> list[Process]:
+    found: list[Process] = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and (process := _read(folder)):
+            found.append(process)
+    return found
+
+
+def _read(folder: Path) -> Process | None:
+    try:
+        text = (folder / "stat").read_text()
+        title = (folder / "cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+    except OSError:
+        return None
+    head, _, tail = text.rpartition(")")
+    fields = tail.split()
+    return Process(int(folder.name), int(fields[1]), title or head.partition("(")[2], int(fields[19]), fields[0])

@@ -1,0 +1,97 @@
+"""Tasks as the rows that verl reads (0.9.1): a prompt to begin with, and the digest by which the loop finds the task.
+
+    write_rows({"train": tasks, "validation": others}, folder, style="minimal", examples=worked_examples("ladder"))
+
+Tests, truth, image and solutions stay out: a row holds what the agent is told, and where the task lies on the axes.
+Every field has one type in all rows and files, as verl puts files together. Nothing of verl is needed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from agent.styles import Style, open_style
+from agent.styles.examples import first_messages
+from containers.state import storage
+from generators.recipe import SPLITS
+from generators.task import Task
+
+SOURCE = "termforge"
+AGENT = "termforge"  # the name of the agent loop
+_TEXT = pa.string()
+_MESSAGE = pa.struct([("role", _TEXT), ("content", _TEXT)])
+_INFO = (
+    [("index", pa.int64())]
+    + [(name, _TEXT) for name in ("split", "task_id", "task_digest", "family", "domain", "difficulty")]
+    + [("serial", pa.int64())]
+)
+SCHEMA = pa.schema(
+    [
+        ("data_source", _TEXT),
+        ("prompt", pa.list_(_MESSAGE)),
+        ("ability", _TEXT),
+        ("reward_model", pa.struct([("style", _TEXT), ("ground_truth", _TEXT)])),
+        ("extra_info", pa.struct(_INFO)),
+        ("agent_name", _TEXT),
+    ]
+)
+
+
+def messages(style: Style, instruction: str, examples: str = "") -> list[dict[str, str]]:
+    """How an episode begins, as an agent of this style is told it."""
+    told = first_messages(style, instruction, examples)
+    return [{"role": message.role, "content": message.content} for message in told]
+
+
+def to_row(task: Task, split: str, index: int, style: Style, examples: str = "") -> dict[str, Any]:
+    """A row of `SCHEMA`. `index` is its place in its file."""
+    provenance = task.provenance
+    return {
+        "data_source": SOURCE,
+        "prompt": messages(style, task.instruction, examples),
+        "ability": task.axes.domain,
+        "reward_model": {"style": "rule", "ground_truth": task.digest},
+        "extra_info": {
+            "index": index,
+            "split": split,
+            "task_id": task.id,
+            "task_digest": task.digest,
+            "family": provenance.family,
+            "domain": task.axes.domain,
+            "difficulty": task.axes.difficulty.value,
+            "serial": provenance.serial,
+        },
+        "agent_name": AGENT,
+    }
+
+
+def write_rows(
+    splits: Mapping[str, Sequence[Task]], folder: Path, style: str = "structured", examples: str = ""
+) -> dict[str, Path]:
+    """Write a file per split that has tasks, in the order of ids; the same tasks give the same bytes. The files by split.
+
+    Raises:
+        UsageError: there is no such style.
+        StorageError: the folder cannot be written.
+    """
+    spoken = open_style(style)
+    files: dict[str, Path] = {}
+    for split in SPLITS:
+        if part := sorted(splits.get(split, ()), key=lambda task: task.id):
+            files[split] = folder / f"{split}.parquet"
+            _write([to_row(task, split, index, spoken, examples) for index, task in enumerate(part)], files[split])
+    return files
+
+
+def _write(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    with storage(f"writing {path.name}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), part, compression="zstd")
+        part.replace(path)
