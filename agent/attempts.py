@@ -72,6 +72,7 @@ class Attempts:
     temperature: float | None = None
     price: Callable[[Usage], float | None] = lambda _: None
     stop: Callable[[], bool] = lambda: False
+    examples: str = ""  # worked ones, see agent/styles/examples.py
 
     def run(self, tasks: Sequence[Task], tell: Callable[[Trajectory], None] = lambda _: None) -> list[Trajectory]:
         """Every attempt, by task (in their order) and number; invalid ones too. `tell` hears of each as it is done.
@@ -143,7 +144,15 @@ class _TaskRun:
         if plan.stop():
             raise StoppedError
         episode = Episode(
-            self.task, plan.style, plan.limits, number, plan.native, plan.temperature, plan.price, plan.stop
+            self.task,
+            plan.style,
+            plan.limits,
+            number,
+            plan.native,
+            plan.temperature,
+            plan.price,
+            plan.stop,
+            plan.examples,
         )
         model = self.player(self.task, plan.style)
         try:

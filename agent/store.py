@@ -18,7 +18,13 @@ from generators.task import Task
 
 
 def run_key(
-    model: str, address: str, style: Style, native: bool, limits: EpisodeLimits, temperature: float | None
+    model: str,
+    address: str,
+    style: Style,
+    native: bool,
+    limits: EpisodeLimits,
+    temperature: float | None,
+    examples: str = "",
 ) -> str:
     """Names everything but task and attempt that an episode depends on."""
     return digest_of(
@@ -28,7 +34,7 @@ def run_key(
             "address": address,
             "style": style.name,
             "native": native,
-            "prompt": sha256_hex(style.system_prompt()),
+            "prompt": sha256_hex("\0".join([style.system_prompt(), *([examples] if examples else [])])),
             "limits": limits.model_dump(mode="json"),
             "temperature": temperature,
         }

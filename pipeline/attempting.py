@@ -34,6 +34,7 @@ from generators.errors import UsageError
 from generators.evidence import Gate, Verdict
 from generators.task import Difficulty, Task
 from pipeline.writing import models_folder
+from trainer.examples import worked_examples
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class AttemptSettings:
     mode: Literal["all", "until_pass", "adaptive"] = "all"
     style: str = "structured"
     native: bool = False  # act by the provider's tool calls
+    examples: str = ""  # worked ones before the task: the name of shipped ones, or a file
     base_url: str | None = None
     temperature: float | None = None
     reasoning: Effort | None = None
@@ -89,10 +91,17 @@ def attempt(
         KeyboardInterrupt: stopped; likewise.
     """
     state, style = state or default_state(), open_style(settings.style)
+    examples = worked_examples(settings.examples)
     folder = models_folder(state)
     ledger = Ledger(folder / "ledgers" / f"attempts-{settings.slug}.db")
     key = run_key(
-        identity(settings.model), settings.base_url or "", style, settings.native, settings.limits, settings.temperature
+        identity(settings.model),
+        settings.base_url or "",
+        style,
+        settings.native,
+        settings.limits,
+        settings.temperature,
+        examples,
     )
     prices = Prices.load(settings.prices) if settings.prices else Prices.load()
     attempts = Attempts(
@@ -107,6 +116,7 @@ def attempt(
         settings.temperature,
         _price(settings.model, prices),
         stop,
+        examples,
     )
     try:
         return attempts.run(tasks, tell)

@@ -23,11 +23,13 @@ from dagster import (
 from generators.recipe import Recipe
 from pipeline.assets.dataset import dataset_assets
 from pipeline.assets.tasks import task_assets
+from pipeline.assets.training import training_assets
 from pipeline.batches import find_recipes
 from pipeline.checks import candidate_checks
 from pipeline.io import ParquetIOManager
 from pipeline.places import project_root
-from pipeline.resources import AgentResource, EngineResource, LogProgress, ReleaseRoot, WriterResource
+from pipeline.resources import AgentResource, EngineResource, LogProgress, ReleaseRoot, TrainingResource, WriterResource
+from pipeline.sensors import JOB, training_sensor
 
 BATCH = AssetSelection.assets("drafts", "environments", "proven", "attempts", "solvable")
 DATASET = AssetSelection.assets("candidate_dataset", "published_dataset")
@@ -51,13 +53,14 @@ def build_defs(
         "release_root": ReleaseRoot(),
         "writer": WriterResource(),
         "agent": AgentResource(),
+        "training": TrainingResource(),
         "io_manager": ParquetIOManager(),
     }
     return Definitions(
-        assets=[*task_assets(catalog), *dataset_assets(catalog)],
+        assets=[*task_assets(catalog), *dataset_assets(catalog), *training_assets(catalog)],
         asset_checks=candidate_checks(catalog),
-        jobs=[define_asset_job("build_batch", BATCH), define_asset_job("publish", DATASET)],
-        sensors=[_automation()],
+        jobs=[define_asset_job("build_batch", BATCH), define_asset_job("publish", DATASET), JOB],
+        sensors=[_automation(), training_sensor(catalog)],
         resources={**resources, **(resource_overrides or {})},
         executor=executor,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,9 @@ from pipeline.attempting import AttemptSettings
 from pipeline.places import project_root
 from pipeline.stages import Report
 from pipeline.writing import WriterSettings
+from trainer.run import RunFolder
+
+TRAIN_PRESET = "TERMFORGE_TRAIN_PRESET"
 
 
 class EngineResource(ConfigurableResource):
@@ -151,6 +155,38 @@ class AgentResource(ConfigurableResource):
             max_tokens=self.max_tokens,
             limits=limits,
         )
+
+
+class TrainingResource(ConfigurableResource):
+    """How a release is trained on; off until a preset and a model are named, here or in the environment. See docs/training.md."""
+
+    preset: str = Field(default_factory=lambda: os.environ.get(TRAIN_PRESET, ""))
+    model: str = Field(default_factory=lambda: os.environ.get("TERMFORGE_TRAIN_MODEL", ""))
+    runs: str = Field(default_factory=lambda: os.environ.get("TERMFORGE_RUNS", str(project_root() / "runs")))
+    sets: list[str] = Field(default_factory=lambda: os.environ.get("TERMFORGE_TRAIN_SET", "").split())
+    ray_address: str = ""
+    evaluation_k: int = 4
+
+    def require(self) -> None:
+        """That training is switched on.
+
+        Raises:
+            UsageError: it is not.
+        """
+        if not self.preset or not self.model:
+            raise UsageError(f"training is off: name a preset and a model ({TRAIN_PRESET} and TERMFORGE_TRAIN_MODEL)")
+
+    def run_of(self, data: Path) -> RunFolder:
+        """The folder of the run on a release: named by its content, so that another version is another run.
+
+        Raises:
+            UsageError: there is no release in the folder.
+        """
+        try:
+            digest = str(json.loads((data / "manifest.json").read_text())["digest"])
+        except (OSError, ValueError, KeyError) as error:
+            raise UsageError(f"{data} is not a release: its manifest.json cannot be read ({error})") from None
+        return RunFolder(Path(self.runs) / f"{data.name}-{digest[:12]}-{Path(self.preset).stem or 'none'}")
 
 
 class Progress(Protocol):

@@ -1,7 +1,7 @@
 """Makes the folder of a training run, and the command and environment of the process that trains in it.
 
-    run = prepare(RunFolder(path), Order(preset, splits, model, ...))
-    outcome = supervise(run, order)          # trainer/supervise.py
+run = prepare(RunFolder(path), Order(preset, splits, model, ...))
+outcome = supervise(run, order)          # trainer/supervise.py
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ _LOOK_SECONDS = 0.5
 _GONE_SECONDS = 30.0
 _PREFIX = "tf-"  # of Ray's folder: short, since the sockets in it may have 107 characters
 _WORKERS = ("ray::WorkerDict", "ray::AgentLoopWorker", "ray::TaskRunner", "VLLM::EngineCore", "ray::vLLMHttpServer")
-_ERROR = re.compile(r"^(?:\x1b\[\d+m\(.*?\)\x1b\[0m )?(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Fault|Exit)\b:? .*|[A-Z]\w+Error)$")
+_ERROR = re.compile(
+    r"^(?:\x1b\[\d+m\(.*?\)\x1b\[0m )?(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Fault|Exit)\b:? .*|[A-Z]\w+Error)$"
+)
 
 
 @dataclass

@@ -41,6 +41,7 @@ from pipeline.stages import stoppable
     help="All k; until one passes; or fewer where attempts are all alike.",
 )
 @click.option("--style", type=click.Choice(list(STYLES)), default="structured", show_default=True)
+@click.option("--examples", default="", help="Worked examples before the task: shipped ones (ladder), or a file.")
 @click.option("--native", is_flag=True, help="Act by the provider's tool calls instead of text.")
 @click.option("--task", "names", multiple=True, help="Only tasks whose id begins with this (may be repeated).")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks.")

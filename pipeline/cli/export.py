@@ -79,9 +79,7 @@ Written = tuple[str, list[dict[str, Any]]]  # the digest of all, and what is sai
     type=click.Choice(sorted(STYLES)),
     help="For verl: how the agent is told what to do (default: structured).",
 )
-@click.option(
-    "--examples", help="For verl: worked examples behind the style's rules, a file or a shipped one (ladder)."
-)
+@click.option("--examples", help="For verl: worked examples before the task, a file or a shipped one (ladder).")
 @click.option("--splits", default="train=80,validation=10,test=10", show_default=True, help="Shares in per cent.")
 @click.option("--split", "only", type=str, help="Write only this split.")
 @click.option("--separate-families", is_flag=True, help="No family in two splits.")

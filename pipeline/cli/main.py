@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from pipeline.cli import attacks, attempt, build, export, inspect, judge, overlap, prove, trajectories
+from pipeline.cli import attacks, attempt, build, export, inspect, judge, overlap, prove, train, trajectories
 from pipeline.cli.output import guarded
 
 
@@ -36,6 +36,9 @@ for command in (
     trajectories.analyze,
     trajectories.trajectory,
     judge.judge,
+    train.train_command,
+    train.evaluate,
+    train.report,
     overlap.overlap,
     prove.clean,
     inspect.schema,

@@ -91,3 +91,9 @@ def test_orders_are_unique_and_within_what_families_offer(main: Recipe) -> None:
 def test_batches_are_the_plan_in_pieces(main: Recipe) -> None:
     assert [order for batch in batches(main) for order in batch] == plan(main)
     assert {len(batch) for batch in batches(main)[:-1]} == {main.batch}
+
+
+def test_a_family_by_name_only_is_in_no_recipe_that_does_not_name_it(main: Recipe) -> None:
+    assert find_family("ladder").by_name_only and "ladder" not in {order.family for order in plan(main)}
+    ladder = load_recipe(ROOT / "datasets" / "recipes" / "ladder.yaml")
+    assert {order.family for order in plan(ladder)} == {"ladder"} and len(plan(ladder)) == 240

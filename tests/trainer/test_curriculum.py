@@ -112,9 +112,7 @@ def test_the_order_within_a_step_does_not_matter(step: list[Outcome], rng: objec
 
 def test_a_draw_is_this_one() -> None:
     """The same on any machine: a changed number here changes every run."""
-    assert choose(ON, begin(ON), TASKS, 1, 8, 42) == [2, 4, 1, 0, 3, 6, 7, 5] or choose(
-        ON, begin(ON), TASKS, 1, 8, 42
-    ) == choose(ON, begin(ON), TASKS, 1, 8, 42)
+    assert choose(ON, begin(ON), TASKS, 1, 8, 42) == [5, 2, 6, 4, 3, 0, 1, 7]
 
 
 def test_half_solved_tasks_are_preferred() -> None:

@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """The agent loop of verl (0.9.1): one rollout is one episode of evaluation, played by the policy in a fresh sandbox.
 
 What infrastructure, grader or engine spoilt is played again in another sandbox, a few times; then the loop raises, and verl goes on
@@ -26,6 +27,7 @@ from trainer.judge.verdict import Judged
 from trainer.records import RolloutRecord, RolloutSeconds
 from trainer.reward import KEYS, reward, rewarded
 from trainer.verl.tokens import Budget, Conversation, DriftError, TokenModel
+
 
 class RolloutFault(Exception):
     """No try of a rollout was valid; it says nothing about the policy, and verl leaves it out of its group."""
@@ -56,7 +58,9 @@ class TerminalAgentLoop(AgentLoopBase):
     def __init__(self, *args: Any, settings: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.environment: Environment = environment(Path(settings))
-        self.loop.set_default_executor(self.environment.threads)  # an episode waits in threads, more than the default has
+        self.loop.set_default_executor(
+            self.environment.threads
+        )  # an episode waits in threads, more than the default has
         lengths = self.rollout_config
         context = min(lengths.prompt_length + lengths.response_length, lengths.max_model_len or 1 << 30)
         reply = self.environment.settings.limits.reply_tokens
@@ -107,7 +111,12 @@ class TerminalAgentLoop(AgentLoopBase):
         model = TokenModel(self.server_manager, conversation, self.budget, sampling, uuid4().hex)
         built = await env.built(task)
         episode = Episode(
-            task, env.style, self.limits, sample, temperature=sampling.get("temperature"), examples=env.settings.examples
+            task,
+            env.style,
+            self.limits,
+            sample,
+            temperature=sampling.get("temperature"),
+            examples=env.settings.examples,
         )
         trajectory = await episode.run(env.pool, built, model)
         model.conversation.check()
@@ -145,7 +154,9 @@ class TerminalAgentLoop(AgentLoopBase):
         trajectory = shown.trajectory if shown else None
         info = row["extra_info"]
         split: Literal["train", "validation"] = "train" if info.get("split", "train") == "train" else "validation"
-        written = [p for p, own in zip(conversation.logprobs, conversation.mask, strict=True) if own] if conversation else []
+        written = (
+            [p for p, own in zip(conversation.logprobs, conversation.mask, strict=True) if own] if conversation else []
+        )
         return RolloutRecord(
             step=int(row.get("global_steps", 0)),
             split=split,

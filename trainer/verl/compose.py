@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """verl's resolved configuration of some overrides, checked as verl checks it: what `--dry-run` prints.
 
     python -m trainer.verl.compose < '{"smoke-cpu": ["trainer.nnodes=1", ...]}'      # {"smoke-cpu": {"yaml": ...} or {"error": ...}}

@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """verl's data set (0.9.1), with the order of a run: by its curriculum where that is on, else shuffled anew each epoch.
 
 What it relies on in verl: `data.custom_cls`; RLHFDataset(data_files, tokenizer, config, processor, max_samples) with its `dataframe`

@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """The trainer's last layer in single precision: logits of half precision differ too much from those of the rollout engine.
 
 Imported through `model.external_lib` in every worker; it wraps the place where verl's FSDP engine (0.9.1) makes its module. vLLM does

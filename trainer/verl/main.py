@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """The process that trains: verl's own entry point, in the environment of a run (`python -m trainer.verl.main OVERRIDES`).
 
 It is the leader of its session, so that all that it starts can be ended with it, and it ends when the process that supervises it does.

@@ -1,6 +1,7 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """Where rollouts are played on a cluster: on nodes that offer the resource `termforge_sandbox`, where there are any; else on all.
 
-    ray start --address=HEAD:PORT --resources='{"termforge_sandbox": 1}'
+ray start --address=HEAD:PORT --resources='{"termforge_sandbox": 1}'
 """
 
 from __future__ import annotations

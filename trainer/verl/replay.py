@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """verl's replay buffer with a bound of our own: how many groups may be thrown away for one batch.
 
 verl 0.9.1 replaces a group whose rewards are all equal by two fresh ones, without end: where the policy always fails, or always succeeds,
@@ -43,7 +44,9 @@ class _Bounded(ReplayBuffer):
         self._thrown = 0
         super().__init__(**options)
 
-    def _terminal_eviction_reasons(self, global_steps: int, partition_id: str) -> tuple[set[str], set[str], set[str], Any]:
+    def _terminal_eviction_reasons(
+        self, global_steps: int, partition_id: str
+    ) -> tuple[set[str], set[str], set[str], Any]:
         """As many tied groups as may still be thrown away, the first by name; the rest is sampled as it is."""
         stale, tied, failed, counts = super()._terminal_eviction_reasons(global_steps, partition_id)
         kept = set(sorted(tied)[: max(0, self._most - self._thrown)])

@@ -195,7 +195,9 @@ class TokenModel:
                 request_id=self._id, prompt_ids=conversation.ids, sampling_params={**self._sampling, "max_tokens": room}
             )
         except Exception as error:  # Ray and vLLM have errors of many kinds; none says anything about the policy
-            raise ProviderFault(f"the rollout engine failed: {type(error).__name__}: {error}", "provider_down") from error
+            raise ProviderFault(
+                f"the rollout engine failed: {type(error).__name__}: {error}", "provider_down"
+            ) from error
         taken = time.monotonic() - began
         self.seconds += taken
         self._note(out.extra_fields)
@@ -204,7 +206,7 @@ class TokenModel:
         text = clean(conversation.tokenizer.decode(ids, skip_special_tokens=True))
         usage = Usage(input_tokens=before, output_tokens=len(ids))
         conversation.messages.append({"role": "assistant", "content": text})
-        if not ids or ids[-1] != conversation.tokenizer.eos_token_id and len(ids) >= room:
+        if not ids or (ids[-1] != conversation.tokenizer.eos_token_id and len(ids) >= room):
             raise AnswerFault(f"the reply was cut off at {room} tokens", "cut_off", usage, text)
         if not text.strip():
             raise AnswerFault("the reply was empty", "empty", usage)
@@ -216,7 +218,9 @@ class TokenModel:
             self.conversation.begin(messages)
             after = self.conversation
         else:
-            after = self.conversation.with_context(self.conversation.messages + messages[len(self.conversation.messages) :])
+            after = self.conversation.with_context(
+                self.conversation.messages + messages[len(self.conversation.messages) :]
+            )
         if self._budget.left(after) < self._budget.smallest:
             raise AnswerFault("there is no room for another reply", "context_overflow")
         self.conversation = after
@@ -231,5 +235,3 @@ class TokenModel:
 
 def _plain_messages(messages: Sequence[Message]) -> Messages:
     return [{"role": message.role, "content": message.content} for message in messages]
-
-

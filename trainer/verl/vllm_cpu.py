@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
 """vLLM on a processor keeps its weights as they are (entry point `vllm.general_plugins`).
 
 It would pack them for its kernels and drop the originals; then the weights of the next training step have nowhere to go.
