@@ -31,11 +31,18 @@ _PLOTS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Correlation of engine and trainer", (("actor/correlation", "correlation"),)),
     ("Tokens a rollout", (("tokens/response", "response"), ("tokens/written", "written"))),
     ("Turns", (("turns", "turns"),)),
-    ("Rollouts not counted", (("invalid_share", "invalid"), ("reward/fallback", "without judge"))),
+    ("Invalid, and without their judge (shares)", (("invalid_share", "invalid"), ("reward/fallback", "no judge"))),
     ("Outside model and sync", (("time/outside_share", "share of the step"),)),
 )
-_SHARES = ("Pass rate", "Rollouts not counted", "Outside model and sync")  # their axis begins at 0
-_MANY, _SPAN = 12, 10  # points from which a moving mean is drawn; of so many parts of the run
+_FROM_ZERO = {  # titles of figures whose axis begins at 0, and how far it reaches at least
+    "Pass rate": 0.05,
+    "Groups whose rewards differ": 1.0,
+    "Tokens a rollout": 1.0,
+    "Invalid, and without their judge (shares)": 0.05,
+    "Outside model and sync": 0.05,
+}
+_NAMES = {"time/model": "generation", "time/old_log_prob": "log probs"}
+_MANY, _SPAN = 30, 10  # points from which a moving mean is drawn; of so many parts of the run
 _BARS = 60  # steps up to which each has its own bar
 _LARGEST = 1e12  # an axis has no room for more
 
@@ -80,15 +87,15 @@ def _plot(title: str, lines: Lines, series: Sequence[tuple[str, str]]) -> str:
             axes.plot(steps, _smooth(values), color=shade, label=label, linewidth=1.8)
     if len(there) > 1:
         axes.legend(fontsize=8, frameon=False, labelcolor=_INK, loc="best")
-    if title in _SHARES:
-        axes.set_ylim(bottom=0, top=max(0.05, axes.get_ylim()[1]))
+    if title in _FROM_ZERO:
+        axes.set_ylim(bottom=0, top=max(_FROM_ZERO[title], axes.get_ylim()[1]))
     return _svg(figure)
 
 
 def _smooth(values: Sequence[float]) -> list[float]:
-    """The mean of a point and the ones before it."""
-    span = max(3, len(values) // _SPAN)
-    parts = [values[max(0, end - span) : end] for end in range(1, len(values) + 1)]
+    """The mean of a point and those around it."""
+    reach = max(1, len(values) // _SPAN // 2)
+    parts = [values[max(0, place - reach) : place + reach + 1] for place in range(len(values))]
     return [sum(part) / len(part) for part in parts]
 
 
@@ -101,7 +108,10 @@ def _times(lines: Lines) -> str:
         known = dict(_points(lines, part))
         values = [max(0.0, known.get(step, 0.0)) for step in steps]
         if any(values):
-            above, label = [low + value for low, value in zip(below, values, strict=True)], part.removeprefix("time/")
+            above, label = (
+                [low + value for low, value in zip(below, values, strict=True)],
+                _NAMES.get(part, part.removeprefix("time/")),
+            )
             if len(steps) <= _BARS:
                 axes.bar(steps, values, bottom=below, width=0.9, color=shade, label=label)
             else:

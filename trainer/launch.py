@@ -111,6 +111,8 @@ def environment(run: RunFolder, preset: Preset, temporary: Path) -> dict[str, st
         "VERL_ENGINE_DEVICE": "cuda",
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin would take the processor from the sandboxes
+        "RAY_memory_usage_threshold": "0.98",
         "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
         "HF_HUB_OFFLINE": "1",
         "RAY_DEDUP_LOGS": "0",

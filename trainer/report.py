@@ -55,7 +55,7 @@ h1{font-size:1.5em;margin-bottom:.2em}h2{font-size:1.15em;margin:1.8em 0 .5em}.g
 .state{padding:1px 9px;border-radius:9px;background:#c9d2de;font-size:.6em;vertical-align:middle}
 .finished{background:#cfe9d8}.failed{background:#f3cfcb}.stopped{background:#f6dfc3}
 .reason{background:#fbefe2;border-left:4px solid #d9822b;padding:6px 12px;overflow-wrap:anywhere}
-.figures{display:flex;flex-wrap:wrap;gap:10px}.figures div{background:#f4f6f9;border-radius:6px;padding:7px 14px}
+.figures{display:flex;flex-wrap:wrap;gap:10px}.figures div{background:#f4f6f9;border-radius:6px;padding:6px 12px}
 .figures b{display:block;font-size:1.2em}.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(345px,1fr));gap:14px}
 .plots svg{width:100%;height:auto}.side{display:flex;flex-wrap:wrap;gap:3em}table{border-collapse:collapse}
 td,th{padding:2px 14px 2px 0;text-align:left;vertical-align:top;overflow-wrap:anywhere}th{color:#5f6f81;font-weight:normal}
@@ -161,12 +161,12 @@ def _figures(lines: Lines) -> str:
     """The run in a few numbers: first and last, and means of the last steps."""
     steps = [line for line in lines if "time/step" in line]
     shown = (
-        ("reward, first → last steps", _ends(steps, "reward/mean", ".3f")),
-        ("pass rate, first → last steps", _ends(steps, "pass_rate", ".0%")),
-        ("validation pass rate, first → last", _ends(lines, "val/pass_rate", ".1%", span=1)),
-        ("seconds a step, last steps", _late(steps, "time/step", ".1f")),
+        ("reward, first → last", _ends(steps, "reward/mean", ".3f")),
+        ("pass rate, first → last", _ends(steps, "pass_rate", ".0%")),
+        ("validation pass rate", _ends(lines, "val/pass_rate", ".1%", span=1)),
+        ("seconds a step", _late(steps, "time/step", ".1f")),
         ("outside model and sync", _late(steps, "time/outside_share", ".1%")),
-        ("tokens a second", _late(steps, "throughput", ".0f")),
+        ("tokens a second, a device", _late(steps, "throughput", ".0f")),
     )
     figures = "".join(f"<div>{_safe(label)}<b>{value}</b></div>" for label, value in shown if value)
     return f'<div class="figures">{figures}</div>' if figures else ""
@@ -224,8 +224,14 @@ def _samples(seen: Seen) -> str:
 def _sample(one: RolloutRecord) -> str:
     assert one.trajectory
     reward = "not counted" if not one.reward.get("valid") else f"reward {one.reward.get('reward', 0.0):.2f}"
-    head = f"{one.task_id}: {reward}, {one.end}, {one.turns} turns, {one.seconds.total:.1f} s"
-    return f"<details><summary>{_safe(head)}</summary>{_episode(one.trajectory)}</details>"
+    turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
+    head = f"{one.task_id}: {reward}, {one.end}, {turns}, {one.seconds.total:.1f} s"
+    return f"<details><summary>{_safe(head)}</summary>{_faults(one)}{_episode(one.trajectory)}</details>"
+
+
+def _faults(one: RolloutRecord) -> str:
+    """Of tries that infrastructure spoilt."""
+    return "".join(f'<p class="reason">{_text(fault)}</p>' for fault in one.faults)
 
 
 def _episode(trajectory: Trajectory) -> str:
@@ -233,7 +239,8 @@ def _episode(trajectory: Trajectory) -> str:
     parts = [f'<pre class="seen">{_text(trajectory.instruction)}</pre>']
     for step in trajectory.steps:
         parts += [f"<pre>{_text(said)}</pre>" for said in (step.reasoning, step.reply) if said]
-        parts += [f'<pre class="seen">{_text(step.shown)}</pre>'] if step.shown else []
+        seen = step.shown or "\n".join(item.observation.text for item in step.items if item.observation)
+        parts += [f'<pre class="seen">{_text(seen)}</pre>'] if seen else []
     tests = [f"{'passed' if test.passed else 'FAILED'} {test.name} {test.message}" for test in trajectory.tests]
     said = "\n".join([f"{trajectory.status.value}; {trajectory.end.value} {trajectory.reason}", *tests])
     return "".join(parts) + f'<p class="grey">{_text(said).replace(chr(10), "<br>")}</p>'
@@ -245,7 +252,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
     plain = {key: value for key, value in (settings | preset).items() if isinstance(value, str | int | float)}
     rows = "".join(f"<tr><th>{_safe(key)}</th><td>{_safe(str(value))}</td></tr>" for key, value in plain.items())
     whole = html.escape(clean(json.dumps(settings, indent=1)))
-    return f"<h2>Settings</h2><details><summary>Plain values</summary><table>{rows}</table></details>" + (
+    return f"<h2>Settings</h2><details open><summary>Plain values</summary><table>{rows}</table></details>" + (
         f"<details><summary>run.json</summary><pre>{whole}</pre></details>"
     )
 

@@ -96,4 +96,4 @@ def test_batches_are_the_plan_in_pieces(main: Recipe) -> None:
 def test_a_family_by_name_only_is_in_no_recipe_that_does_not_name_it(main: Recipe) -> None:
     assert find_family("ladder").by_name_only and "ladder" not in {order.family for order in plan(main)}
     ladder = load_recipe(ROOT / "datasets" / "recipes" / "ladder.yaml")
-    assert {order.family for order in plan(ladder)} == {"ladder"} and len(plan(ladder)) == 240
+    assert {order.family for order in plan(ladder)} == {"ladder"} and len(plan(ladder)) == 160

@@ -220,13 +220,14 @@ def _rollout(preset: Preset, run: RunFolder) -> Values:
         "temperature": preset.temperature,
         "top_p": preset.top_p,
         "calculate_log_probs": True,
-        "dtype": "bfloat16",
+        "dtype": hardware.dtype,
         "tensor_model_parallel_size": hardware.tensor,
         "gpu_memory_utilization": hardware.gpu_memory,
         "max_model_len": lengths.model,
         "multi_turn.enable": True,
         "agent.agent_loop_config_path": str((run.path / "loops.yaml").absolute()),
         "agent.default_agent_loop": "termforge",
+        "+agent.agent_loop_manager_class": "trainer.verl.manager.SandboxNodesManager",
     }
     values |= _validation(preset) | _micro(preset, *_LOG_PROB)
     if preset.fp32_head:
@@ -253,7 +254,7 @@ def _rollout_on_cpu(context: int) -> Values:
         "+enable_sleep_mode": False,
         "load_format": "auto",
         "max_num_batched_tokens": max(2048, context),
-        "max_num_seqs": 32,
+        "max_num_seqs": 96,
         "agent.num_workers": 1,
         "checkpoint_engine.update_weights_bucket_megabytes": 1024,  # tied embeddings must not be split over two
     }

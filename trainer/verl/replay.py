@@ -26,11 +26,11 @@ def _options(kwargs: dict[str, Any]) -> tuple[dict[str, Any], int]:
     own = dict(kwargs["sampler_kwargs"])
     bound = int(own.get("most_refills", 0))
     batch = int(own["batch"])
-    bound = bound if own.get("filter_groups") else 0
     given = {
         "filter_groups_metric": _REWARD if bound else None,
         "train_batch_size": batch,
         "gen_batch_size": 1,
+        "max_inflight_gen_batches": 1 + -(-bound // batch),  # so many may be played at once
         "sync_refill_failed_groups": True,
     }
     return {**kwargs, **given}, bound

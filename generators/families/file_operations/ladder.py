@@ -13,6 +13,7 @@ from generators.task import Difficulty, Limits, Verifier
 
 MODES = ("600", "640", "664", "700", "750", "755", "444", "400", "660", "440")  # none is the one that files begin with
 ENDINGS = ("txt", "md", "log", "csv", "dat", "cfg")
+LOWER = ("rename", "copy", "write", "remove", "mkdir")  # easy; the other operations are medium
 RESULT, OTHERS = "test_result", "test_nothing_else_changed"
 MAKING = ("touch", "mkdir", "write")  # need no source
 _MISSED = {"r": RESULT, "o": OTHERS}
@@ -47,7 +48,8 @@ TESTS, INITIAL = resource(__file__, "tests.py"), resource(__file__, "initial.py"
 def draft(draw: Draw) -> Draft:
     """One step of the ladder."""
     world = draw.setting(SETTINGS)
-    name = tuple(OPERATIONS)[draw.serial % len(OPERATIONS)]
+    rungs = LOWER if draw.difficulty is Difficulty.EASY else tuple(name for name in OPERATIONS if name not in LOWER)
+    name = rungs[draw.serial % len(rungs)]
     operation: Mapping[str, Any] = OPERATIONS[name]
     main, *words = own_order(draw, world)
     made = name in MAKING
@@ -94,7 +96,7 @@ def draft(draw: Draw) -> Draft:
 def own_order(draw: Draw, world: World) -> list[str]:
     """The world's words, shuffled behind the one that this serial is about: no two tasks that fit into `capacity` read the same."""
     words = world.words.split()
-    turn, place = divmod(draw.serial, len(SETTINGS) * len(OPERATIONS))
+    turn, place = divmod(draw.serial, len(SETTINGS) * len(LOWER))
     main = words.pop((5 * place + turn) % len(words))
     return [main, *draw.shuffled(words)]
 
@@ -157,8 +159,8 @@ FAMILY = Family(
     domain="file_operations",
     verifier=Verifier.EXACT_TEXT,
     skills=("files and directories", "redirection", "permissions"),
-    difficulties=(Difficulty.EASY,),
-    capacity=1760,  # settings x operations x words
+    difficulties=(Difficulty.EASY, Difficulty.MEDIUM),
+    capacity=880,  # settings x operations of a level x words
     draft=draft,
     command_complexity="bash",
     by_name_only=True,
