@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 export DAGSTER_HOME := $(CURDIR)
 
-.PHONY: help setup dataset test test-long test-all lint bench dev clean
+.PHONY: help setup dataset test test-long test-all lint bench dev clean train-setup train-smoke learn
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,18 @@ lint: $(READY) ## ruff, pyright, import-linter
 
 bench: setup ## measure: a table, and build/bench.json
 	@$(BIN)/python -m tests.bench
+
+train-setup: setup ## an environment for training on a processor (.venv-train, 3.6 GB), and a small model
+	@sh scripts/train-setup.sh
+
+train-smoke: train-setup ## a real GRPO run on a processor: three steps, a checkpoint, a resume; what must hold is checked
+	@$(BIN)/python -m tests.trainer.smoke
+
+build/ladder/ladder/manifest.json: $(READY) datasets/recipes/ladder.yaml
+	@$(BIN)/termforge build --recipe ladder --to build/ladder
+
+learn: train-setup build/ladder/ladder/manifest.json ## a model of 135M parameters learns one-command tasks on a processor (about an hour)
+	@$(BIN)/termforge train learn-cpu --data build/ladder/ladder --model build/models/smollm2-135m --to runs/learn
 
 dev: setup ## the Dagster UI on http://127.0.0.1:3000
 	@$(BIN)/dagster dev --host 127.0.0.1

@@ -117,7 +117,8 @@ def _times(lines: Lines) -> str:
             else:
                 axes.fill_between(steps, below, above, color=shade, linewidth=0, label=label)
             below = above
-    figure.legend(fontsize=7, frameon=False, labelcolor=_INK, loc="outside right center", reverse=True)
+    if any(below):
+        figure.legend(fontsize=7, frameon=False, labelcolor=_INK, loc="outside right center", reverse=True)
     return _svg(figure)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from agent.table import from_row
@@ -179,7 +179,12 @@ def test_no_text_becomes_markup(tmp_path: Path, text: str) -> None:
     Page(write_report(run).read_text()).check()
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=5,
+    deadline=None,
+    phases=[Phase.generate],  # drawing takes too long to look for a smaller example
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(st.dictionaries(st.sampled_from(sorted(VERL)), st.floats() | st.none()), min_size=1, max_size=4))
 def test_no_figures_break_the_page(tmp_path: Path, measured: list[dict[str, Any]]) -> None:
     run = RunFolder(tmp_path)

@@ -76,8 +76,8 @@ def test_a_good_step_between_begins_the_patience_anew() -> None:
 def test_reward_is_measured_against_its_best_moving_mean() -> None:
     watchdog = Watchdog(SETTINGS)
     assert steps(watchdog, 5) == [None] * 5
-    found = steps(watchdog, 7, reward__mean=0.0)
-    assert found[:-1] == [None] * 6, "the mean of five steps is below 30 % of 0.5 from the fourth on"
+    found = steps(watchdog, 6, reward__mean=0.0)
+    assert found[:-1] == [None] * 5, "the mean of five steps is below 30 % of 0.5 from the fourth on"
     assert found[-1] and found[-1].startswith("reward_collapse: the mean reward is 0.000 (least 0.150), after 0.500")
 
 
