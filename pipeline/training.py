@@ -57,7 +57,8 @@ def plan_training(wish: TrainingWish) -> tuple[RunFolder, Order, list[str]]:
         preflight.this_machine(run.path),
         lambda _: [(task, proof) for task, proof, _ in known],
     )
-    order = Order(preset, _by_split(known), wish.model.absolute(), _facts(wish), wish.ray_address, wish.python)
+    proofs = [proof for _, proof, _ in known if proof]
+    order = Order(preset, _by_split(known), wish.model.absolute(), _facts(wish), wish.ray_address, wish.python, proofs)
     training_python(order.python)
     return run, order, warnings
 

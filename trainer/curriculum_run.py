@@ -11,10 +11,13 @@ from pydantic import Field, ValidationError
 
 from generators.errors import UsageError
 from generators.evidence import Evidence, Gate
+from generators.recipe import Recipe
 from generators.task import Record
-from trainer.curriculum import CurriculumSettings, CurriculumState, Outcome, begin, outcomes, update
+from trainer.curriculum import CurriculumSettings, CurriculumState, CurriculumTask, Outcome, begin, outcomes, update
+from trainer.curriculum_requests import requests
 from trainer.records import RolloutRecord
 from trainer.run import RunFolder, write_whole
+from trainer.tasks import load_task
 
 
 class RunPlan(Record):
@@ -73,6 +76,22 @@ def load_state(run: RunFolder) -> CurriculumState | None:
 def save_state(run: RunFolder, state: CurriculumState) -> None:
     """Write it at once."""
     write_whole(run.curriculum, state.canonical() + "\n")
+
+
+def wanted_recipes(run: RunFolder) -> tuple[Recipe, ...]:
+    """Recipes for `termforge build` of tasks where the policy of a run is weak; none where its curriculum is off.
+
+    Raises:
+        UsageError: there is no run in this folder.
+    """
+    plan, state = run_plan(run), load_state(run)
+    if state is None or not plan.curriculum.enabled:
+        return ()
+    tasks = [
+        CurriculumTask(task.digest, task.provenance.family, task.axes.domain, task.axes.difficulty.value)
+        for task in (load_task(path.parent, path.stem) for path in sorted((run.path / "tasks").glob("*.json")))
+    ]
+    return requests(plan.curriculum, state, tasks, plan.seed)
 
 
 class _Line(NamedTuple):

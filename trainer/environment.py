@@ -20,9 +20,12 @@ from containers.engines.registry import open_engine
 from containers.pool import Pool
 from containers.sandbox import BuiltImage
 from generators.task import Task
+from trainer.curriculum import judge_weight
+from trainer.curriculum_run import run_plan
 from trainer.judge.backend import BackendReader
 from trainer.judge.opening import SwappingJudge
 from trainer.records import RolloutRecord
+from trainer.reward import RewardSettings
 from trainer.run import RunFolder
 from trainer.settings import LoopSettings, load_loop
 from trainer.tasks import load_task
@@ -39,6 +42,7 @@ class Environment:
         self.engine = open_engine(settings.engine)
         self.pool = Pool(self.engine, settings.sandboxes)
         self.threads = ThreadPoolExecutor(_THREADS * settings.sandboxes + 2, "rollout")
+        self.curriculum = run_plan(self.run).curriculum
         self.judge = SwappingJudge(reader=_judge_reader(settings)) if settings.reward.wants_judge else None
         self._builds: dict[str, asyncio.Future[BuiltImage]] = {}
         self._lock = threading.Lock()
@@ -68,6 +72,12 @@ class Environment:
             build = loop.run_in_executor(self.threads, self.engine.build, task.image, task.limits)
             self._builds[task.digest] = build
         return await asyncio.shield(build)
+
+    def reward_at(self, step: int) -> RewardSettings:
+        """How a rollout of a step is rewarded: the curriculum may move weight from the judge to the tests."""
+        usual = self.settings.reward
+        judge = judge_weight(self.curriculum, step, usual.judge)
+        return usual if judge == usual.judge else usual.model_copy(update={"judge": judge, "tests": 1 - judge})
 
     def record(self, record: RolloutRecord) -> None:
         """Append a line to this process's file."""

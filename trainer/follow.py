@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,8 +62,9 @@ class Follower:
                     if not line.endswith(b"\n"):
                         break
                     self._sizes[path] = self._sizes.get(path, 0) + len(line)
-                    record = RolloutRecord.model_validate_json(line)
-                    self._rollouts.setdefault(record.step, []).append(record)
+                    with contextlib.suppress(ValidationError):  # half a line that a killed worker left
+                        record = RolloutRecord.model_validate_json(line)
+                        self._rollouts.setdefault(record.step, []).append(record)
 
 
 def _forget_after(run: RunFolder, step: int) -> None:
@@ -73,11 +75,11 @@ def _forget_after(run: RunFolder, step: int) -> None:
         if len(kept) < len(lines):
             write_whole(path, "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept))
     for path in run.rollouts.glob("*.jsonl"):
-        kept_lines = [line for line in path.read_text().splitlines(keepends=True) if _step_of(line) <= step]
-        write_whole(path, "".join(kept_lines))
+        kept_lines = [line for line in path.read_bytes().splitlines(keepends=True) if _step_of(line) <= step]
+        write_whole(path, b"".join(kept_lines).decode())
 
 
-def _step_of(line: str) -> float:
+def _step_of(line: bytes) -> float:
     """The step of a rollout; a line that is cut off belongs to none."""
     try:
         return RolloutRecord.model_validate_json(line).step

@@ -16,7 +16,10 @@ from pathlib import Path
 
 from agent.styles import open_style
 from generators.errors import EngineError, UsageError
+from generators.evidence import Evidence
 from generators.task import Task
+from trainer.curriculum import begin
+from trainer.curriculum_run import known_outcomes, save_state
 from trainer.examples import worked_examples
 from trainer.presets import Preset
 from trainer.run import RunFolder, RunState, Status, write_whole
@@ -39,6 +42,7 @@ class Order:
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
     ray_address: str = ""
     python: str = ""
+    proofs: Sequence[Evidence] = ()
 
 
 def prepare(run: RunFolder, order: Order) -> RunFolder:
@@ -61,6 +65,8 @@ def prepare(run: RunFolder, order: Order) -> RunFolder:
     facts = {"preset": order.preset.model_dump(mode="json"), "model": str(order.model), **order.facts}
     write_whole(run.settings, json.dumps(facts, indent=1, sort_keys=True) + "\n")
     if not (run.path / "state.json").exists():
+        if order.preset.curriculum.enabled:
+            save_state(run, begin(order.preset.curriculum, known_outcomes(order.proofs)))
         run.save_state(RunState(status=Status.STARTING, steps=order.preset.steps))
     return run
 

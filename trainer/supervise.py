@@ -88,7 +88,7 @@ class Supervisor:
             if (now := follower.size()) != size:
                 alive, size = time.monotonic(), now
             phase = "starting" if not follower.steps_seen else "step"
-            found = watchdog.silence(time.monotonic() - alive, phase) or self._dead(process.pid)
+            found = watchdog.silence(time.monotonic() - alive, phase) or self._dead(process.pid, watchdog)
             if (found and not self.reason) or self._asked > 1 or time.monotonic() > self._stop_by:
                 self.reason = self.reason or found or ""
                 self._own = Status.STOPPED
@@ -107,16 +107,16 @@ class Supervisor:
             stopping.ask_to_stop(self.run)
             self._stop_by = time.monotonic() + self.order.preset.watchdog.stop_seconds
 
-    def _dead(self, root: int) -> str | None:
+    def _dead(self, root: int, watchdog: Watchdog) -> str | None:
         """Workers that were there and are gone, while the process that started them goes on for longer than an orderly end takes."""
         below = {process.pid: process.name for process in descendants(root)}
         self._seen |= {pid: name for pid, name in below.items() if name.startswith(_WORKERS)}
-        gone = sorted({name.partition(".")[0] for pid, name in self._seen.items() if pid not in below})
-        if not gone:
+        found = watchdog.dead({f"{name.partition('.')[0]} ({pid})": pid in below for pid, name in self._seen.items()})
+        if not found:
             self._gone_since = None
             return None
         self._gone_since = self._gone_since or time.monotonic()
-        return f"dead_worker: {', '.join(gone)} ended" if time.monotonic() - self._gone_since > _GONE_SECONDS else None
+        return found if time.monotonic() - self._gone_since > _GONE_SECONDS else None
 
     def _ended(self, code: int | None) -> RunState:
         """Write state and report."""

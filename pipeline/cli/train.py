@@ -19,6 +19,8 @@ from pipeline.places import project_root
 from pipeline.release import load_release
 from pipeline.stages import stoppable
 from pipeline.training import TrainingWish, dry_run, plan_training, raise_for, train
+from trainer.curriculum_requests import as_yaml
+from trainer.curriculum_run import wanted_recipes
 from trainer.launch import training_python
 from trainer.presets import Preset, load_preset, parse_sets, preset_names
 from trainer.report import rollouts_table, write_report
@@ -144,10 +146,18 @@ def evaluate(
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--wanted", is_flag=True, help="Instead: recipes of new tasks where the policy is weak (curriculum).")
 @json_option
-def report(run: Path, out: Out) -> None:
+def report(run: Path, wanted: bool, out: Out) -> None:
     """Write the page and the table of rollouts of RUN anew; it may still be training."""
     folder = RunFolder(run.absolute())
+    folder.state()
+    if wanted:
+        recipes = wanted_recipes(folder)
+        out.result(
+            [one.model_dump(mode="json") for one in recipes], lambda _: click.echo("---\n".join(map(as_yaml, recipes)))
+        )
+        return
     page, table = write_report(folder), rollouts_table(folder)
     out.result(
         {"report": str(page), "rollouts": str(table)}, lambda console: console.print(f"{page}\n{table}", markup=False)

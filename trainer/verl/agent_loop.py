@@ -18,6 +18,7 @@ from uuid import uuid4
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
 
 from agent.episode import Episode
+from agent.limits import MIN_REPLY
 from agent.trajectory import End, Trajectory
 from containers.sandbox import BuildFailure
 from generators.errors import EngineError, SandboxFault
@@ -63,11 +64,9 @@ class TerminalAgentLoop(AgentLoopBase):
         )  # an episode waits in threads, more than the default has
         lengths = self.rollout_config
         context = min(lengths.prompt_length + lengths.response_length, lengths.max_model_len or 1 << 30)
-        reply = self.environment.settings.limits.reply_tokens
         limits = self.environment.settings.limits
         self.limits = limits.model_copy(update={"context_tokens": min(context, limits.context_tokens)})
-        smallest = 1 if self.limits.reply_allowance(0, 0) is None else min(256, reply)
-        self.budget = Budget(lengths.response_length, context, smallest)
+        self.budget = Budget(lengths.response_length, context, min(MIN_REPLY, limits.reply_tokens))
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
         """Play, grade, reward.
@@ -94,7 +93,7 @@ class TerminalAgentLoop(AgentLoopBase):
         """Try after try, each in a fresh sandbox."""
         for _ in range(self.environment.settings.tries):
             try:
-                played = await self._play(task, sampling, int(row.get("session_id", 0)))
+                played = await self._play(task, sampling, row)
             except (BuildFailure, SandboxFault, EngineError, DriftError) as fault:
                 progress.faults.append(f"{type(fault).__name__}: {fault}")
                 continue
@@ -104,9 +103,10 @@ class TerminalAgentLoop(AgentLoopBase):
             progress.faults.append(played.trajectory.reason or "no reward")
         return None
 
-    async def _play(self, task: Task, sampling: dict[str, Any], sample: int) -> Played:
+    async def _play(self, task: Task, sampling: dict[str, Any], row: dict[str, Any]) -> Played:
         """One try: an episode, its check, its reward."""
-        env = self.environment
+        env, sample = self.environment, int(row.get("session_id", 0))
+        settings = env.reward_at(int(row.get("global_steps", 0)))
         conversation = Conversation(self.continuous_token_builder, self.tokenizer)
         model = TokenModel(self.server_manager, conversation, self.budget, sampling, uuid4().hex)
         built = await env.built(task)
@@ -121,12 +121,12 @@ class TerminalAgentLoop(AgentLoopBase):
         trajectory = await episode.run(env.pool, built, model)
         model.conversation.check()
         if not trajectory.valid or not model.conversation.mask:
-            return Played(trajectory, model, reward(trajectory, None, env.settings.reward) | _nothing(model))
+            return Played(trajectory, model, reward(trajectory, None, settings) | _nothing(model))
         began = time.monotonic()
         if env.judge is None:
-            values = reward(trajectory, None, env.settings.reward)
+            values = reward(trajectory, None, settings)
         else:
-            values = await rewarded(Judged(trajectory, task.image.dockerfile), env.judge, env.settings.reward)
+            values = await rewarded(Judged(trajectory, task.image.dockerfile), env.judge, settings)
         return Played(trajectory, model, values, time.monotonic() - began)
 
     def _output(self, played: Played) -> AgentLoopOutput:
