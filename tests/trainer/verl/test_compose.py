@@ -6,33 +6,19 @@ import json
 import os
 import re
 import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.trainer.small_folder import write_model
+from tests.trainer.verl.training import ROOT, training_python
 from trainer.presets import load_preset, preset_names
 from trainer.run import RunFolder
 from trainer.verl.overrides import verl_overrides
 
-ROOT = Path(__file__).parents[3]
 NASTY = "it's a $run \\x \\' \\\\' = [a, {b}: 'c'] # \\\\"
 pytestmark = pytest.mark.slow
-
-
-def training_python() -> str:
-    """A Python that has verl, or a skip."""
-    if named := os.environ.get("TERMFORGE_TRAIN_PYTHON"):
-        return named
-    if (beside := ROOT / ".venv-train" / "bin" / "python").exists():
-        return str(beside)
-    if find_spec("verl"):
-        return sys.executable
-    pytest.skip("verl is not installed: neither here, nor in .venv-train, nor at TERMFORGE_TRAIN_PYTHON")
 
 
 def composed(asked: dict[str, list[str]]) -> dict[str, dict[str, str]]:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from generators.errors import EngineError
+from trainer import launch
 
 ROOT = Path(__file__).parents[3]
 
 
 def training_python() -> str:
     """A Python that has verl, or a skip."""
-    if named := os.environ.get("TERMFORGE_TRAIN_PYTHON"):
-        return named
-    if (beside := ROOT / ".venv-train" / "bin" / "python").exists():
-        return str(beside)
-    if find_spec("verl"):
-        return sys.executable
-    pytest.skip("verl is not installed: neither here, nor in .venv-train, nor at TERMFORGE_TRAIN_PYTHON")
+    try:
+        return launch.training_python()
+    except EngineError as error:
+        pytest.skip(str(error))
 
 
 def real_model() -> Path:
