@@ -10,9 +10,11 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -25,6 +27,11 @@ class Process:
     name: str
     began: int
     state: str
+
+
+def end_with_parent() -> None:
+    """Called in a child before it becomes another program: that one is killed when its parent ends, however that happens."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def take_in_orphans() -> None:
@@ -43,6 +50,22 @@ def descendants(root: int) -> list[Process]:
         found += below
         waiting += [process.pid for process in below]
     return [process for process in found if process.state != "Z"]
+
+
+def shared_memory(root: int) -> set[str]:
+    """Names of the segments in /dev/shm that processes below one have open: torch and verl name theirs by chance."""
+    found: set[str] = set()
+    for process in descendants(root):
+        with contextlib.suppress(OSError):
+            text = Path("/proc", str(process.pid), "maps").read_text()
+            found |= {line.rpartition(" /dev/shm/")[2] for line in text.splitlines() if " /dev/shm/" in line}
+    return {name for name in found if "/" not in name and not name.endswith("(deleted)")}
+
+
+def remove_shared_memory(names: Iterable[str]) -> None:
+    """Give back the memory of segments whose processes have ended."""
+    for name in names:
+        Path("/dev/shm", name).unlink(missing_ok=True)
 
 
 def end_descendants(root: int, spared: frozenset[int] = frozenset(), seconds: float = 20.0) -> list[Process]:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from generators.digest import sha256_hex
 from generators.errors import ProviderFault, UsageError
+from trainer.processes import end_with_parent
 from trainer.run import RunFolder
 
 _READY_SECONDS = 900.0
@@ -83,6 +84,7 @@ def served(
             stdin=subprocess.DEVNULL,
             env=_environment(device),
             start_new_session=True,
+            preexec_fn=end_with_parent,
         )
     try:
         _wait(process, port, log)

@@ -21,13 +21,21 @@ from pathlib import Path
 from trainer import stopping
 from trainer.follow import Follower
 from trainer.launch import Order, command, environment
-from trainer.processes import descendants, end_descendants, take_in_orphans
+from trainer.processes import (
+    descendants,
+    end_descendants,
+    remove_shared_memory,
+    shared_memory,
+    take_in_orphans,
+)
 from trainer.report import rollouts_table, write_report
 from trainer.run import RunFolder, RunState, Status
 from trainer.watchdog import Watchdog
 
 _LOOK_SECONDS = 0.5
 _GONE_SECONDS = 30.0
+_MEMORY_SECONDS = 5.0
+_SEGMENTS = "shared-memory"
 _PREFIX = "tf-"  # of Ray's folder: short, since the sockets in it may have 107 characters
 _WORKERS = ("ray::WorkerDict", "ray::AgentLoopWorker", "ray::TaskRunner", "VLLM::EngineCore", "ray::vLLMHttpServer")
 _ERROR = re.compile(
@@ -67,18 +75,18 @@ class Supervisor:
                 start_new_session=True,
             )
             try:
-                code = self._watch(process)
+                code = self._watch(process, folder)
             finally:
                 left = end_descendants(os.getpid(), others)
                 for one in left:
                     self.say(f"process {one.pid} ({one.name}) did not end")
         return self._ended(code)
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> int | None:
+    def _watch(self, process: subprocess.Popen[bytes], folder: Path) -> int | None:
         """Follow it to its end; None where it was ended by us."""
         follower = Follower(self.run, self.say)
         watchdog = Watchdog.replay(follower.lines, self.order.preset.watchdog)
-        alive, size = time.monotonic(), 0
+        alive, size, memory = time.monotonic(), 0, _Memory(folder)
         while (code := process.poll()) is None:
             time.sleep(_LOOK_SECONDS)
             for line in follower.look():
@@ -87,6 +95,7 @@ class Supervisor:
                     self._give_up(reason)
             if (now := follower.size()) != size:
                 alive, size = time.monotonic(), now
+            memory.look(process.pid)
             phase = "starting" if not follower.steps_seen else "step"
             found = watchdog.silence(time.monotonic() - alive, phase) or self._dead(process.pid, watchdog)
             if (found and not self.reason) or self._asked > 1 or time.monotonic() > self._stop_by:
@@ -175,7 +184,7 @@ def _temporary() -> Generator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def sweep() -> None:
@@ -183,4 +192,27 @@ def sweep() -> None:
     for folder in Path("/tmp").glob(f"{_PREFIX}*-*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if owner.isdigit() and not Path("/proc", owner).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Ray's folder, and the shared memory of those who used it."""
+    with contextlib.suppress(OSError):
+        remove_shared_memory((folder / _SEGMENTS).read_text().split())
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Memory:
+    """Writes down which segments of shared memory the run has had, so that they can be given back after any end."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._names, self._next = folder / _SEGMENTS, set[str](), 0.0
+
+    def look(self, root: int) -> None:
+        """Now and then."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _MEMORY_SECONDS
+        if more := shared_memory(root) - self._names:
+            self._names |= more
+            self._path.write_text("\n".join(sorted(self._names)))

@@ -27,6 +27,8 @@ from trainer.report import rollouts_table, write_report
 from trainer.run import RunFolder
 from trainer.serve import checkpoint_folder, served
 
+_EVALUATED_AT_ONCE = 32  # episodes: most of their time they wait for the server
+
 
 @click.command("train")
 @click.argument("preset", required=False)
@@ -132,6 +134,7 @@ def evaluate(
             base_url=server.base_url,
             temperature=preset.temperature,
             limits=limits,
+            workers=min(_EVALUATED_AT_ONCE, preset.loop.sandboxes),
         )
         done = attempt(engine, tasks, settings, stop.is_set, say=out.say)
     write_trajectories(done, where)

@@ -152,3 +152,23 @@ def test_no_run_and_no_log_are_said(tmp_path: Path) -> None:
     assert last_error(tmp_path / "log.txt") == ""
     with pytest.raises(UsageError, match="no training run"):
         RunFolder(tmp_path).state()
+
+
+SEGMENT = """
+import mmap, os, sys, time
+file = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+os.ftruncate(file, 4096)
+held = mmap.mmap(file, 4096)
+time.sleep(600)
+"""
+
+
+def test_shared_memory_of_the_run_is_given_back(tmp_path: Path) -> None:
+    segment = Path(f"/dev/shm/psm_{os.getpid()}")
+    (tmp_path / "hold.py").write_text(SEGMENT)
+    _, watched, _ = supervisor(
+        tmp_path, f"{sys.executable} {tmp_path}/hold.py {segment} & sleep 7; [ -e {segment} ] && step 1; step 2; step 3"
+    )
+    state = watched.train()
+    assert (state.status, state.step) == (Status.FINISHED, 3)
+    assert not segment.exists()

@@ -6,24 +6,17 @@ It is the leader of its session, so that all that it starts can be ended with it
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
 
-_PR_SET_PDEATHSIG = 1
-
-
-def _end_with_parent() -> None:
-    """Ray's processes on this machine end with the one that called ray.init, so nothing outlives the supervisor."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() == 1:
-        sys.exit("the process that supervises this one has gone")
+from trainer.processes import end_with_parent
 
 
 def main() -> None:
     """Train."""
-    _end_with_parent()
+    end_with_parent()  # and Ray's processes on this machine end with the one that called ray.init
+    if os.getppid() == 1:
+        sys.exit("the process that supervises this one has gone")
     from verl.trainer.main_ppo import main as train
 
     train()

@@ -3,6 +3,8 @@
 
 verl 0.9.1 replaces a group whose rewards are all equal by two fresh ones, without end: where the policy always fails, or always succeeds,
 a step would never be over (its `max_num_gen_batches` is not read). Past the bound, groups are taken as they are.
+
+The buffer is also where a run that is asked to stop hears of it: verl makes it early, and hands it one of its trainer's methods.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ class _Bounded(ReplayBuffer):
         options, self._most = _options(kwargs)
         self._thrown = 0
         super().__init__(**options)
+        if (trainer := getattr(self.refill_fn, "__self__", None)) is not None:
+            _end_when_asked(trainer)
 
     def _terminal_eviction_reasons(
         self, global_steps: int, partition_id: str
@@ -59,15 +63,22 @@ class _Bounded(ReplayBuffer):
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> Any:
         """A batch; the count begins anew with it."""
         self._thrown = 0
-        if partition_id == "train" and (folder := os.environ.get(RUN)) and asked_to_stop(RunFolder(Path(folder))):
-            self._make_last(global_steps)
         return super().sample(global_steps, partition_id, batch_size)
 
-    def _make_last(self, step: int) -> None:
-        """Make the step that begins the last one, and save it: then verl ends by itself, whole and with a checkpoint."""
-        trainer: Any = getattr(self.refill_fn, "__self__", None)
-        trainer.total_training_steps = step
-        trainer.config.trainer.save_freq = 1
+
+def _end_when_asked(trainer: Any) -> None:
+    """At the end of a step, look whether the run is to stop: then the step is saved and was the last one, and verl ends by itself."""
+    end = trainer.on_step_end
+
+    def on_step_end() -> None:
+        folder = os.environ.get(RUN)
+        if folder and asked_to_stop(RunFolder(Path(folder))):
+            if trainer.global_steps % max(1, trainer.config.trainer.save_freq) or trainer.config.trainer.save_freq <= 0:
+                trainer._save_checkpoint()
+            trainer.total_training_steps = trainer.global_steps
+        end()
+
+    trainer.on_step_end = on_step_end
 
 
 class BoundedReplayBuffer(_Bounded):
