@@ -31,6 +31,9 @@ GRAPH = {  # asset: group, what it is made from, partitions
     "solvable": ("tasks", {"proven", "attempts"}, ["tiny.000", "tiny.001"]),
     "candidate_dataset": ("dataset", {"solvable"}, ["tiny"]),
     "published_dataset": ("dataset", {"candidate_dataset"}, ["tiny"]),
+    "grpo_run": ("training", {"published_dataset"}, ["tiny"]),
+    "checkpoint": ("training", {"grpo_run"}, ["tiny"]),
+    "evaluation": ("training", {"checkpoint"}, ["tiny"]),
 }
 
 

@@ -20,7 +20,8 @@ from trainer.machine import Gpu, Machine, gpus_from
 from trainer.memory import GIB, Shape, checkpoint_bytes, need
 from trainer.model_folder import read_model
 from trainer.preflight import check, this_machine
-from trainer.presets import load_preset, preset_names
+from trainer.presets import Preset, preset_names
+from trainer.presets import load_preset as load
 
 MAIN = Path(__file__).parents[2] / "datasets" / "main"
 SPLITS = ("train", "validation")
@@ -65,6 +66,16 @@ def change(folder: Path, edit: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Another train split, published as it should be."""
     edit(pl.read_parquet(folder / "train.parquet")).write_parquet(folder / "train.parquet")
     publish_again(folder)
+
+
+ROOM = {"lengths.prompt": "1024", "lengths.response": "256", "lengths.model": "1280"}
+
+
+def load_preset(name: str, changes: dict[str, str] | None = None) -> Preset:
+    """A preset; those for a processor with room for the prompts of real tasks."""
+    room = ROOM if name.endswith("-cpu") else {}
+    whole = {"batch": "4", "filter_groups": "false", "most_refills": "0"} if name == "smoke-cpu" else {}
+    return load(name, {**room, **whole, **(changes or {})})
 
 
 def refused(kind: type[TermforgeError], says: str, *arguments: Any) -> None:

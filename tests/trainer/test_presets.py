@@ -117,7 +117,7 @@ def test_a_key_like_no_other_says_what_can_be_done() -> None:
         ({"algorithm": "dppo", "top_p": "0.9"}, "top_p must be 1"),
         ({"device": "gpu", "trainer_mode": "separate_async"}, "rollout_nodes and trainer_mode"),
         ({"group": "1"}, "group must be at least 2"),
-        ({"filter_groups": "true"}, "needs a bound"),
+        ({"filter_groups": "true", "most_refills": "0"}, "needs a bound"),
         ({"hardware": "3"}, "hardware: "),
     ],
 )
