@@ -51,7 +51,7 @@ train-smoke: train-setup ## a real GRPO run on a processor: three steps, a check
 build/ladder/ladder/manifest.json: $(READY) datasets/recipes/ladder.yaml
 	@$(BIN)/termforge build --recipe ladder --to build/ladder
 
-learn: train-setup build/ladder/ladder/manifest.json ## a model of 135M parameters learns one-command tasks on a processor (about an hour)
+learn: train-setup build/ladder/ladder/manifest.json ## a model of 135M parameters learns one-command tasks on a processor (an hour or more; Ctrl-C ends it after a step)
 	@$(BIN)/termforge train learn-cpu --data build/ladder/ladder --model build/models/smollm2-135m --to runs/learn
 
 dev: setup ## the Dagster UI on http://127.0.0.1:3000

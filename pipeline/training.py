@@ -100,7 +100,7 @@ def train(run: RunFolder, order: Order, say: Callable[[str], None]) -> RunState:
         return Supervisor(run, order, say).train()
 
 
-def raise_for(state: RunState, run: RunFolder) -> None:
+def raise_for(state: RunState, run: RunFolder, say: Callable[[str], None] = print) -> None:
     """Say how a run ended where it did not finish.
 
     Raises:
@@ -110,6 +110,7 @@ def raise_for(state: RunState, run: RunFolder) -> None:
     if state.status is Status.FINISHED:
         return
     if state.status is Status.STOPPED and state.reason.startswith("stopped by"):
+        say(f"stopped after step {state.step} of {state.steps}; report: {run.report}; go on with --resume")
         raise KeyboardInterrupt
     raise SandboxFault(
         f"training {state.status.value} after step {state.step} of {state.steps}: {state.reason}; report: {run.report};"

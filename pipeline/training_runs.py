@@ -140,7 +140,8 @@ def _curve(lines: Sequence[dict[str, Any]]) -> str:
         if points:
             axes.plot(*zip(*points, strict=True), label=label, marker=".")
     axes.set_xlabel("step")
-    axes.legend(fontsize=8, frameon=False)
+    if axes.get_lines():
+        axes.legend(fontsize=8, frameon=False)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=80)
     return base64.b64encode(out.getvalue()).decode()

@@ -89,7 +89,7 @@ def train_command(
         return
     out.say(f"training in {run.path}; everything that verl prints is in {run.log}")
     state = train(run, order, out.say)
-    raise_for(state, run)
+    raise_for(state, run, out.say)
     value = {**state.model_dump(mode="json"), "run": str(run.path), "report": str(run.report)}
     out.result(value, lambda console: console.print(f"finished {state.step} steps; report: {run.report}", markup=False))
 
