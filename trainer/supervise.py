@@ -64,6 +64,7 @@ class Supervisor:
         self.run.save_state(self._state(Status.STARTING))
         others = frozenset(process.pid for process in descendants(os.getpid()))
         take_in_orphans()
+        follower = Follower(self.run, self.say)  # before anything is written
         with _temporary() as folder, self._signals(), open(self.run.log, "ab") as log:
             process = subprocess.Popen(
                 command(self.run, self.order),
@@ -75,16 +76,15 @@ class Supervisor:
                 start_new_session=True,
             )
             try:
-                code = self._watch(process, folder)
+                code = self._watch(process, follower, folder)
             finally:
                 left = end_descendants(os.getpid(), others)
                 for one in left:
                     self.say(f"process {one.pid} ({one.name}) did not end")
         return self._ended(code)
 
-    def _watch(self, process: subprocess.Popen[bytes], folder: Path) -> int | None:
+    def _watch(self, process: subprocess.Popen[bytes], follower: Follower, folder: Path) -> int | None:
         """Follow it to its end; None where it was ended by us."""
-        follower = Follower(self.run, self.say)
         watchdog = Watchdog.replay(follower.lines, self.order.preset.watchdog)
         alive, size, memory = time.monotonic(), 0, _Memory(folder)
         while (code := process.poll()) is None:
