@@ -1,4 +1,4 @@
-# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportMissingImports=false, reportMissingModuleSource=false, reportUnknownMemberType=false
 """verl on a processor: a plugin (entry point `verl.plugins`) that is active where VERL_PLATFORM=cpu, and does nothing elsewhere.
 
 verl 0.9.1 knows cuda and npu. What a processor lacks is filled in here: a platform, a version of vLLM (whose build for processors has
