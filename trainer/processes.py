@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,6 +33,16 @@ class Process:
 def end_with_parent() -> None:
     """Called in a child before it becomes another program: that one is killed when its parent ends, however that happens."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def end_group(process: subprocess.Popen[bytes], seconds: float = 20.0) -> None:
+    """End a process that leads a group, and all of that group."""
+    for way in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, way)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    process.wait(1)
 
 
 def take_in_orphans() -> None:

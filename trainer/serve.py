@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import signal
 import socket
 import subprocess
 import time
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from generators.digest import sha256_hex
 from generators.errors import ProviderFault, UsageError
-from trainer.processes import end_with_parent
+from trainer.processes import end_group, end_with_parent
 from trainer.run import RunFolder
 
 _READY_SECONDS = 900.0
@@ -90,7 +89,7 @@ def served(
         _wait(process, port, log)
         yield Server(f"http://127.0.0.1:{port}/v1", name)
     finally:
-        _stop(process)
+        end_group(process)
         log.unlink(missing_ok=True)
 
 
@@ -127,12 +126,3 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     raise ProviderFault(
         f"the checkpoint's server did not get ready: {said[-1] if said else 'it said nothing'}", "provider_down"
     )
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    for way in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, way)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(20)
-    process.wait()

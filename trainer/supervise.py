@@ -52,7 +52,6 @@ class Supervisor:
     say: Callable[[str], None] = print
     reason: str = ""
     _asked: int = 0
-    _own: Status = Status.STOPPED
     _seen: dict[int, str] = field(default_factory=dict[int, str])
     _gone_since: float | None = None
     _stop_by: float = float("inf")
@@ -100,7 +99,6 @@ class Supervisor:
             found = watchdog.silence(time.monotonic() - alive, phase) or self._dead(process.pid, watchdog)
             if (found and not self.reason) or self._asked > 1 or time.monotonic() > self._stop_by:
                 self.reason = self.reason or found or ""
-                self._own = Status.STOPPED
                 return None
         for line in follower.look(last=True):
             self.run.save_state(self._state(Status.RUNNING, int(line["step"])))

@@ -95,10 +95,13 @@ class Conversation:
 
     def with_context(self, updated: Messages) -> Conversation:
         """The same conversation with messages appended; this one stays as it is."""
-        inserted = self._turn_end()
-        ids, mask = self.ids + inserted, self.mask + [0] * len(inserted)
-        logprobs = self.logprobs + [0.0] * len(inserted)
-        merged = self.builder.merge_context_tokens(self.messages, updated, ids)
+        missing, after = self._turn_end()
+        merged = self.builder.merge_context_tokens(self.messages, updated, self.ids + missing)
+        added = self.tokenizer.decode(merged.token_ids[len(self.ids) + len(missing) :])
+        if not added.startswith(after):  # verl's builders for some families place it, its default one does not
+            missing = missing + _plain(self.tokenizer, after)
+            merged = self.builder.merge_context_tokens(self.messages, updated, self.ids + missing)
+        mask, logprobs = self.mask + [0] * len(missing), self.logprobs + [0.0] * len(missing)
         mask, aligned = self.builder.align_response_metadata(merged, mask, logprobs)
         if merged.token_ids[: len(self.ids)] != self.ids or aligned is None:
             raise DriftError("the chat template changed tokens that the policy had written")
@@ -106,17 +109,15 @@ class Conversation:
             self.builder, self.tokenizer, merged.token_ids, mask, aligned, list(updated), list(self.written)
         )
 
-    def _turn_end(self) -> list[int]:
-        """What the template has between the policy's words and the next message, where the policy did not write it itself."""
+    def _turn_end(self) -> tuple[list[int], str]:
+        """What ends the policy's turn and it did not write, and what the template has from there to the next message."""
         reply = {"role": "assistant", "content": "x"}
         text: str = self.tokenizer.apply_chat_template([*self.messages[:-1], reply], tokenize=False)
-        ends = self.tokenizer.decode([self.tokenizer.eos_token_id])
-        before, found, after = text.rpartition(ends)
+        before, found, after = text.rpartition(self.tokenizer.decode([self.tokenizer.eos_token_id]))
         if not found or not before.endswith("x"):
-            return []  # another end of a turn than the end of text: verl's builder for that family knows it
-        missing = [] if self.ids and self.ids[-1] == self.tokenizer.eos_token_id else [self.tokenizer.eos_token_id]
-        special = type(self.builder).__name__ != "ContinuousTokenBuilder"  # the others place what follows by themselves
-        return missing + ([] if special or not after else _plain(self.tokenizer, after))
+            return [], ""  # another end of a turn than the end of text: verl's builder for that family knows it
+        ended = bool(self.ids) and self.ids[-1] == self.tokenizer.eos_token_id
+        return ([] if ended else [self.tokenizer.eos_token_id]), after
 
     def add_written(self, token_ids: Sequence[int], logprobs: Sequence[float]) -> None:
         """What the policy wrote."""

@@ -37,7 +37,7 @@ class Characters:
         return self.encode(text) if tokenize else text
 
 
-class ContinuousTokenBuilder:
+class Appending:
     """What verl's default builder does: it appends what the template adds for new messages."""
 
     def __init__(self, tokenizer: Characters) -> None:
@@ -75,7 +75,7 @@ class Policy:
 
 def model(policy: Policy, response: int = 1000, context: int = 2000, smallest: int = 1) -> TokenModel:
     tokenizer = Characters()
-    conversation = Conversation(ContinuousTokenBuilder(tokenizer), tokenizer)
+    conversation = Conversation(Appending(tokenizer), tokenizer)
     return TokenModel(policy, conversation, Budget(response, context, smallest), {"temperature": 1.0}, "r")
 
 
