@@ -18,11 +18,10 @@ from generators.task import Task
 from pipeline.exchange.rows import from_row
 from pipeline.release import load_release
 from trainer import preflight
-from trainer.launch import Order, prepare, training_python
+from trainer.launch import Order, overrides, prepare, training_python
 from trainer.presets import Preset, load_preset
 from trainer.run import RunFolder, RunState, Status
 from trainer.supervise import Supervisor
-from trainer.verl.overrides import verl_overrides
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,9 @@ def dry_run(run: RunFolder, order: Order) -> str:
         UsageError: verl does not accept it.
         EngineError: verl is not installed.
     """
-    overrides = verl_overrides(order.preset, run, order.model, order.ray_address or None)
     done = subprocess.run(
         [training_python(order.python), "-m", "trainer.verl.compose"],
-        input=json.dumps({"run": overrides}),
+        input=json.dumps({"run": overrides(run, order)}),
         capture_output=True,
         text=True,
         check=False,

@@ -24,7 +24,7 @@ class Follower:
         self._part.unlink(missing_ok=True)
         _forget_after(run, run.last_checkpoint())
         self.lines: list[dict[str, Any]] = read_lines(run.metrics)
-        self.steps_seen, self._read, self._sizes = 0, 0, dict[Path, int]()
+        self._read, self._sizes = 0, dict[Path, int]()
         self._rollouts: dict[int, list[RolloutRecord]] = {}
 
     def size(self) -> int:
@@ -45,8 +45,6 @@ class Follower:
             line = {"step": step, **step_metrics(verl["data"], rollouts)}
             append_line(self.run, line)
             self.lines.append(line)
-            if "training/global_step" in verl["data"]:
-                self.steps_seen += 1
             self._say(console_line(line, self._steps()))
             yield line
 

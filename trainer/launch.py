@@ -25,7 +25,7 @@ from trainer.presets import Preset
 from trainer.run import RunFolder, RunState, Status, write_whole
 from trainer.settings import LoopSettings
 from trainer.tasks import write_tasks
-from trainer.verl.overrides import verl_overrides
+from trainer.verl.overrides import Cluster, verl_overrides
 from trainer.verl.rows import write_rows
 
 PYTHON = "TERMFORGE_TRAIN_PYTHON"
@@ -79,8 +79,13 @@ def loop_settings(run: RunFolder, preset: Preset) -> LoopSettings:
 
 def command(run: RunFolder, order: Order) -> list[str]:
     """What is started."""
-    overrides = verl_overrides(order.preset, run, order.model, order.ray_address or None)
-    return [training_python(order.python), "-m", "trainer.verl.main", *overrides]
+    return [training_python(order.python), "-m", "trainer.verl.main", *overrides(run, order)]
+
+
+def overrides(run: RunFolder, order: Order) -> list[str]:
+    """The run in verl's words."""
+    cluster = Cluster(order.ray_address, _of_every_process(run, order.preset)) if order.ray_address else None
+    return verl_overrides(order.preset, run, order.model, cluster)
 
 
 def training_python(named: str = "") -> str:
@@ -103,14 +108,19 @@ def training_python(named: str = "") -> str:
 
 
 def environment(run: RunFolder, preset: Preset, temporary: Path) -> dict[str, str]:
-    """Of the training process: where it measures to, and that it asks nobody outside for anything it was not told to."""
+    """Of the process that trains, and of the Ray that it starts."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONHOME")}
+    here = {"RAY_TMPDIR": str(temporary), "TMPDIR": str(temporary)}
+    return kept | here | _of_every_process(run, preset)
+
+
+def _of_every_process(run: RunFolder, preset: Preset) -> dict[str, str]:
+    """On every node: where it measures to, and that it asks nobody outside for anything it was not told to."""
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HYDRA_FULL_ERROR": "1"}
     places = {
-        "TERMFORGE_RUN": str(run.path),
-        "VERL_FILE_LOGGER_PATH": str(run.verl_metrics.with_suffix(".part.jsonl")),
-        "TENSORBOARD_DIR": str(run.path / "tensorboard"),
-        "RAY_TMPDIR": str(temporary),
-        "TMPDIR": str(temporary),
+        "TERMFORGE_RUN": str(run.path.absolute()),
+        "VERL_FILE_LOGGER_PATH": str(run.verl_metrics.absolute().with_suffix(".part.jsonl")),
+        "TENSORBOARD_DIR": str(run.path.absolute() / "tensorboard"),
     }
     cpu = {
         "VERL_PLATFORM": "cpu",
@@ -123,5 +133,4 @@ def environment(run: RunFolder, preset: Preset, temporary: Path) -> dict[str, st
         "HF_HUB_OFFLINE": "1",
         "RAY_DEDUP_LOGS": "0",
     }
-    kept = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONHOME")}
-    return kept | quiet | places | (cpu if preset.device == "cpu" else {})
+    return quiet | places | (cpu if preset.device == "cpu" else {})

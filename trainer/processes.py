@@ -52,10 +52,19 @@ def take_in_orphans() -> None:
 
 def descendants(root: int) -> list[Process]:
     """All living processes below one."""
+    return _below([root], _children())
+
+
+def _children() -> dict[int, list[Process]]:
+    """Every process of this machine, by its parent: one reading of /proc."""
     children: dict[int, list[Process]] = {}
     for process in _all():
         children.setdefault(process.parent, []).append(process)
-    found, waiting = list[Process](), [root]
+    return children
+
+
+def _below(roots: Iterable[int], children: dict[int, list[Process]]) -> list[Process]:
+    found, waiting = list[Process](), list(roots)
     while waiting:
         below = children.get(waiting.pop(), [])
         found += below
@@ -83,7 +92,9 @@ def end_descendants(root: int, spared: frozenset[int] = frozenset(), seconds: fl
     """End all of them but those `spared` and what these started; gives the ones that would not go in time."""
     deadline, way = time.monotonic() + seconds, signal.SIGTERM
     while True:
-        left = [process for process in descendants(root) if process.pid not in _with_below(spared)]
+        children = _children()
+        kept = spared | {process.pid for process in _below(spared, children)}
+        left = [process for process in _below([root], children) if process.pid not in kept]
         _reap()
         if not left or time.monotonic() > deadline:
             return left
@@ -92,10 +103,6 @@ def end_descendants(root: int, spared: frozenset[int] = frozenset(), seconds: fl
                 os.kill(process.pid, way)
         way = signal.SIGKILL
         time.sleep(0.3)
-
-
-def _with_below(pids: frozenset[int]) -> set[int]:
-    return set(pids) | {process.pid for pid in pids for process in descendants(pid)}
 
 
 def _reap() -> None:

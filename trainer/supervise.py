@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trainer import stopping
+from trainer import signals
 from trainer.follow import Follower
 from trainer.launch import Order, command, environment
 from trainer.processes import (
@@ -59,7 +59,7 @@ class Supervisor:
     def train(self) -> RunState:
         """Until it is finished, stopped or failed."""
         sweep()
-        stopping.forget(self.run)
+        signals.forget(self.run)
         self.run.save_state(self._state(Status.STARTING))
         others = frozenset(process.pid for process in descendants(os.getpid()))
         take_in_orphans()
@@ -85,17 +85,17 @@ class Supervisor:
     def _watch(self, process: subprocess.Popen[bytes], follower: Follower, folder: Path) -> int | None:
         """Follow it to its end; None where it was ended by us."""
         watchdog = Watchdog.replay(follower.lines, self.order.preset.watchdog)
-        alive, size, memory = time.monotonic(), 0, _Memory(folder)
+        alive, seen, memory = time.monotonic(), (0, ""), _Memory(folder)
         while (code := process.poll()) is None:
             time.sleep(_LOOK_SECONDS)
             for line in follower.look():
                 self.run.save_state(self._state(Status.RUNNING, int(line["step"])))
                 if (reason := watchdog.step(line)) and not self.reason:
                     self._give_up(reason)
-            if (now := follower.size()) != size:
-                alive, size = time.monotonic(), now
+            phase = signals.noted_phase(self.run)
+            if (now := (follower.size(), phase)) != seen:
+                alive, seen = time.monotonic(), now
             memory.look(process.pid)
-            phase = "starting" if not follower.steps_seen else "step"
             found = watchdog.silence(time.monotonic() - alive, phase) or self._dead(process.pid, watchdog)
             if (found and not self.reason) or self._asked > 1 or time.monotonic() > self._stop_by:
                 self.reason = self.reason or found or ""
@@ -111,7 +111,7 @@ class Supervisor:
         if reason.startswith("non_finite"):
             self._asked = 2
         else:
-            stopping.ask_to_stop(self.run)
+            signals.ask_to_stop(self.run)
             self._stop_by = time.monotonic() + self.order.preset.watchdog.stop_seconds
 
     def _dead(self, root: int, watchdog: Watchdog) -> str | None:
@@ -154,7 +154,7 @@ class Supervisor:
         def asked(number: int, frame: object) -> None:
             self._asked += 1
             if self._asked == 1:
-                stopping.ask_to_stop(self.run)
+                signals.ask_to_stop(self.run)
                 self.say("stopping after this step, with a checkpoint; once more stops now")
 
         old = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -15,7 +15,7 @@ import pytest
 
 from generators.errors import UsageError
 from tests.toys import toy
-from trainer import stopping
+from trainer import signals
 from trainer.launch import Order, prepare
 from trainer.presets import load_preset
 from trainer.run import RunFolder, Status, read_lines
@@ -61,12 +61,11 @@ def test_a_run_that_fails_says_why_in_a_line(tmp_path: Path) -> None:
     assert state.reason.startswith("OutOfMemoryError: no memory")
 
 
-def test_a_run_that_hangs_is_ended_with_a_reason(tmp_path: Path) -> None:
-    _, watched, _ = supervisor(
-        tmp_path, "step 1; sleep 600", **{"watchdog.silent_seconds": "1.5", "watchdog.start_seconds": "60"}
-    )
-    state = watched.train()
-    assert state.status is Status.STOPPED and state.reason.startswith("hang:")
+@pytest.mark.parametrize(("phase", "limit"), [("rollout", "silent_seconds"), ("sync", "sync_seconds")])
+def test_a_run_that_hangs_is_ended_with_a_reason(tmp_path: Path, phase: str, limit: str) -> None:
+    script = f"step 1; printf {phase} > $TERMFORGE_RUN/phase; sleep 600"
+    state = supervisor(tmp_path, script, **{f"watchdog.{limit}": "1.5"})[1].train()
+    assert state.status is Status.STOPPED and state.reason.startswith("hang:") and phase in state.reason
 
 
 def test_a_gradient_that_is_no_number_ends_it(tmp_path: Path) -> None:
@@ -139,13 +138,15 @@ def test_after_kill_9_the_next_run_sweeps_up(tmp_path: Path) -> None:
     subprocess.run(["pkill", "-9", "-f", str(tmp_path)], check=False)
 
 
-def test_asking_and_taking_back(tmp_path: Path) -> None:
+def test_signals_are_given_and_taken_back(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
-    assert not stopping.asked_to_stop(run)
-    stopping.ask_to_stop(run)
-    assert stopping.asked_to_stop(run)
-    stopping.forget(run)
-    assert not stopping.asked_to_stop(run)
+    signals.note_phase(run, "update")
+    assert signals.noted_phase(run) == "update"
+    assert not signals.asked_to_stop(run)
+    signals.ask_to_stop(run)
+    assert signals.asked_to_stop(run)
+    signals.forget(run)
+    assert not signals.asked_to_stop(run) and signals.noted_phase(run) == "starting"
 
 
 def test_no_run_and_no_log_are_said(tmp_path: Path) -> None:

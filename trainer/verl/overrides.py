@@ -6,6 +6,7 @@ Plain strings, made without verl. A key in front of which stands "+" is one that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,16 @@ _SAVED = ["model", "optimizer", "extra"]
 _GIGABYTE = 10**9
 
 
-def verl_overrides(preset: Preset, run: RunFolder, model: Path, ray: str | None = None) -> list[str]:
-    """All overrides for a run. `ray` is the address of a cluster that is there; without one, verl starts its own.
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray that is there already, and what the run's processes on its nodes have in their environment."""
+
+    address: str
+    environment: Mapping[str, str]
+
+
+def verl_overrides(preset: Preset, run: RunFolder, model: Path, cluster: Cluster | None = None) -> list[str]:
+    """All overrides for a run. Without a cluster, verl starts its own.
 
     Raises:
         UsageError: a path holds "${", which verl's configuration would take for a reference.
@@ -37,7 +46,7 @@ def verl_overrides(preset: Preset, run: RunFolder, model: Path, ray: str | None 
         | _critic(preset, model)
         | _rollout(preset, run)
         | _trainer(preset, run)
-        | _ray(preset, ray)
+        | _ray(preset, cluster)
     )
     return [f"{key}={hydra_value(value)}" for key, value in (values | preset.verl).items()]
 
@@ -302,10 +311,11 @@ def _versions(preset: Preset) -> Values:
     return values
 
 
-def _ray(preset: Preset, ray: str | None) -> Values:
+def _ray(preset: Preset, cluster: Cluster | None) -> Values:
     """A cluster that is there has its own resources; on a processor, a logical GPU stands for the one rank."""
-    if ray is not None:
-        return {"+ray_kwargs.ray_init.address": ray} | (_small_queue() if preset.device == "cpu" else {})
+    if cluster is not None:
+        init = {"+address": cluster.address, "+runtime_env.env_vars": cluster.environment}
+        return _under("ray_kwargs.ray_init", init) | (_small_queue() if preset.device == "cpu" else {})
     values: Values = {"+ray_kwargs.ray_init.include_dashboard": False}
     if preset.device == "cpu":
         values |= {

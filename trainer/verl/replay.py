@@ -4,22 +4,18 @@
 verl 0.9.1 replaces a group whose rewards are all equal by two fresh ones, without end: where the policy always fails, or always succeeds,
 a step would never be over (its `max_num_gen_batches` is not read). Past the bound, groups are taken as they are.
 
-The buffer is also where a run that is asked to stop hears of it: verl makes it early, and hands it one of its trainer's methods.
+The buffer is also the way to verl's trainer (hooks.py): verl makes it early, and hands it one of its trainer's methods.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
 
-from trainer.run import RunFolder
-from trainer.stopping import asked_to_stop
+from trainer.verl.hooks import follow
 
-RUN = "TERMFORGE_RUN"
 _REWARD = "reward"
 
 
@@ -46,7 +42,7 @@ class _Bounded(ReplayBuffer):
         self._thrown = 0
         super().__init__(**options)
         if (trainer := getattr(self.refill_fn, "__self__", None)) is not None:
-            _end_when_asked(trainer)
+            follow(trainer)
 
     def _terminal_eviction_reasons(
         self, global_steps: int, partition_id: str
@@ -64,21 +60,6 @@ class _Bounded(ReplayBuffer):
         """A batch; the count begins anew with it."""
         self._thrown = 0
         return super().sample(global_steps, partition_id, batch_size)
-
-
-def _end_when_asked(trainer: Any) -> None:
-    """At the end of a step, look whether the run is to stop: then the step is saved and was the last one, and verl ends by itself."""
-    end = trainer.on_step_end
-
-    def on_step_end() -> None:
-        folder = os.environ.get(RUN)
-        if folder and asked_to_stop(RunFolder(Path(folder))):
-            if trainer.global_steps % max(1, trainer.config.trainer.save_freq) or trainer.config.trainer.save_freq <= 0:
-                trainer._save_checkpoint()
-            trainer.total_training_steps = trainer.global_steps
-        end()
-
-    trainer.on_step_end = on_step_end
 
 
 class BoundedReplayBuffer(_Bounded):

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from generators.errors import UsageError
 from trainer.presets import load_preset, preset_names
 from trainer.run import RunFolder
-from trainer.verl.overrides import hydra_value, verl_overrides
+from trainer.verl.overrides import Cluster, hydra_value, verl_overrides
 
 RUN, MODEL = RunFolder(Path("runs/one")), Path("models/small")
 
 
 def overrides(name: str, ray: str | None = None, **changes: str) -> dict[str, str]:
     """As a mapping, the "+" of new keys included."""
-    lines = verl_overrides(load_preset(name, changes), RUN, MODEL, ray)
+    cluster = Cluster(ray, {"TERMFORGE_RUN": "/runs/one"}) if ray else None
+    lines = verl_overrides(load_preset(name, changes), RUN, MODEL, cluster)
     pairs = [line.split("=", 1) for line in lines]
     assert len({key.lstrip("+") for key, _ in pairs}) == len(pairs), "a key is given twice"
     return {key: value for key, value in pairs}  # noqa: C416  # pairs are lists
@@ -114,6 +115,7 @@ def test_a_processor_is_one_logical_gpu_unless_a_cluster_is_there() -> None:
     own, joined = overrides("smoke-cpu"), overrides("smoke-cpu", ray="127.0.0.1:6379")
     assert (own["trainer.device"], own["+ray_kwargs.ray_init.num_gpus"]) == ("'cpu'", "1")
     assert joined["+ray_kwargs.ray_init.address"] == "'127.0.0.1:6379'"
+    assert joined["+ray_kwargs.ray_init.runtime_env.env_vars"] == "{TERMFORGE_RUN:'/runs/one'}"
     assert "+ray_kwargs.ray_init.num_gpus" not in joined
 
 
