@@ -266,7 +266,7 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
             inside.mount_proc()
             inside.loopback_up()
             os.setsid()
-            for number in set(_USUAL) - {signal.SIGPIPE}:  # or programs that tests start would ignore what our caller did
+            for number in set(_USUAL) - {signal.SIGPIPE}:  # or what tests start would ignore what our caller did
                 signal.signal(number, signal.SIG_DFL)
             null = os.open("/dev/null", os.O_RDONLY)
             for wanted, fd in ((0, null), (1, log), (2, log)):
