@@ -56,6 +56,7 @@ _VERL = {
     "throughput": "perf/throughput",
     "memory/gb": "actor/perf/max_memory_allocated_gb",
 }
+_ELSE = {"actor/entropy": "actor/entropy_loss"}  # the same mean, measured by the update: all there is with old_logprobs: rollout
 _TIMES = {  # ours: verl's timers, which are summed
     "time/step": ("step",),
     "time/rollouts": ("gen",),
@@ -80,6 +81,7 @@ def step_metrics(verl: Mapping[str, Any], rollouts: Sequence[RolloutRecord]) -> 
     """Our line of a step, of its training and of its validation rollouts, without the key `step`."""
     train = [one for one in rollouts if one.split == "train"]
     held_out = [one for one in rollouts if one.split == "validation"]
+    verl = {theirs: verl[other] for theirs, other in _ELSE.items() if other in verl} | dict(verl)
     line = {ours: _number(verl[theirs]) for ours, theirs in _VERL.items() if theirs in verl}
     for ours, timers in _TIMES.items():
         if found := [_number(verl[f"timing_s/{timer}"]) for timer in timers if f"timing_s/{timer}" in verl]:

@@ -109,7 +109,7 @@ def nothing_left(before: set[int]) -> None:
     must(not left, f"processes are left: {left}")
     ray = subprocess.run(["pgrep", "-f", "raylet|gcs_server|VLLM::|ray::"], capture_output=True, text=True, check=False)
     must(not ray.stdout.strip(), f"processes of Ray are left: {ray.stdout}")
-    must(not list(Path("/tmp").glob("tf-*-*")), "a folder of Ray is left")
+    must(not list(Path("/tmp").glob("tf-[0-9]*-*")), "a folder of Ray is left")
 
 
 def main() -> int:

@@ -72,6 +72,12 @@ ROLLOUTS = [
 ]
 
 
+def test_entropy_is_the_updates_where_no_log_probabilities_are_made_again() -> None:
+    verl = {key: value for key, value in VERL.items() if key != "actor/entropy"} | {"actor/entropy_loss": 1.5}
+    assert step_metrics(verl, [])["actor/entropy"] == 1.5
+    assert step_metrics(VERL | {"actor/entropy_loss": 1.5}, [])["actor/entropy"] == 1.25
+
+
 def test_rewards_are_those_of_valid_rollouts() -> None:
     line = step_metrics(VERL, ROLLOUTS)
     wanted = {
