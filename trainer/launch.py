@@ -29,6 +29,9 @@ from trainer.verl.overrides import Cluster, verl_overrides
 from trainer.verl.rows import write_rows
 
 PYTHON = "TERMFORGE_TRAIN_PYTHON"
+_KEPT_MEMORY = (  # large tensors are made and dropped all the time: memory that is given back costs as much as the arithmetic
+    "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=100000000000:glibc.malloc.arena_max=1"
+)
 _LOOP_CLASS = "trainer.verl.agent_loop.TerminalAgentLoop"
 
 
@@ -127,6 +130,8 @@ def _of_every_process(run: RunFolder, preset: Preset) -> dict[str, str]:
         "VERL_ENGINE_DEVICE": "cuda",
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "GLIBC_TUNABLES": _KEPT_MEMORY,
+        "TORCH_COMPILE_DISABLE": "1",  # compiling takes longer than it saves in a short run
         "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin would take the processor from the sandboxes
         "RAY_memory_usage_threshold": "0.98",
         "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
