@@ -18,7 +18,7 @@ from generators.task import Task
 from pipeline.exchange.rows import from_row
 from pipeline.release import load_release
 from trainer import preflight
-from trainer.launch import Order, overrides, prepare, training_python
+from trainer.launch import Order, missing_parts, overrides, prepare, training_python
 from trainer.presets import Preset, load_preset
 from trainer.run import RunFolder, RunState, Status
 from trainer.supervise import Supervisor
@@ -58,7 +58,7 @@ def plan_training(wish: TrainingWish) -> tuple[RunFolder, Order, list[str]]:
     )
     proofs = [proof for _, proof, _ in known if proof]
     order = Order(preset, _by_split(known), wish.model.absolute(), _facts(wish), wish.ray_address, wish.python, proofs)
-    training_python(order.python)
+    warnings += missing_parts(training_python(order.python), preset)
     return run, order, warnings
 
 

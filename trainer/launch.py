@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,6 +109,16 @@ def training_python(named: str = "") -> str:
         "verl is not installed here: run `make train-setup` (processor) or `pip install 'termforge[train-gpu]'`,"
         f" or name a Python that has it in {PYTHON}"
     )
+
+
+def missing_parts(python: str, preset: Preset) -> list[str]:
+    """What a run will want of that Python and not find, a line each."""
+    wanted = {"vllm": "vllm", "transfer_queue": "TransferQueue"}
+    if preset.device == "gpu" and "sdpa" not in map(str, preset.verl.values()):
+        wanted["flash_attn"] = "flash-attn --no-build-isolation"
+    program = "import importlib.util as u, sys; print(*[name for name in sys.argv[1:] if not u.find_spec(name)])"
+    done = subprocess.run([python, "-c", program, *wanted], capture_output=True, text=True, check=False)
+    return [f"{name} is missing where verl is ({python}): pip install {wanted[name]}" for name in done.stdout.split()]
 
 
 def environment(run: RunFolder, preset: Preset, temporary: Path) -> dict[str, str]:

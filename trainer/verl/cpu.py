@@ -2,7 +2,7 @@
 """verl on a processor: a plugin (entry point `verl.plugins`) that is active where VERL_PLATFORM=cpu, and does nothing elsewhere.
 
 verl 0.9.1 knows cuda and npu. What a processor lacks is filled in here: a platform, a version of vLLM (whose build for processors has
-another name), a device module with memory statistics, and three spots of torch that assume an accelerator.
+another name), a device module with memory statistics, and three spots of torch and one of verl that assume an accelerator.
 """
 
 from __future__ import annotations
@@ -161,8 +161,21 @@ def _patch_torch() -> None:
     fsdp.CPUOffloadPolicy = Unpinned
 
 
+def _patch_critic() -> None:
+    """verl makes a critic with flash attention, whatever is configured; there is none for processors."""
+    from transformers import AutoModelForTokenClassification as Critic
+
+    made = Critic.from_pretrained
+
+    def from_pretrained(*args: Any, **kwargs: Any) -> Any:
+        return made(*args, **kwargs | {"attn_implementation": "sdpa"})
+
+    Critic.from_pretrained = from_pretrained
+
+
 if active():
     os.environ.setdefault("VERL_ENGINE_DEVICE", "cuda")  # the FSDP engine is registered for cuda and npu only
     _alias_vllm()
     _platform(_device_module())
     _patch_torch()
+    _patch_critic()
