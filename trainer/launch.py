@@ -118,7 +118,8 @@ def missing_parts(python: str, preset: Preset) -> list[str]:
         wanted["flash_attn"] = "flash-attn --no-build-isolation"
     program = "import importlib.util as u, sys; print(*[name for name in sys.argv[1:] if not u.find_spec(name)])"
     done = subprocess.run([python, "-c", program, *wanted], capture_output=True, text=True, check=False)
-    return [f"{name} is missing where verl is ({python}): pip install {wanted[name]}" for name in done.stdout.split()]
+    missing = [name for name in wanted if name in done.stdout.split()]
+    return [f"{name} is missing where verl is ({python}): pip install {wanted[name]}" for name in missing]
 
 
 def environment(run: RunFolder, preset: Preset, temporary: Path) -> dict[str, str]:
