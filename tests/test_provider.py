@@ -47,7 +47,7 @@ def test_a_script_is_served_by_hand(tmp_path: Path) -> None:
         status, fault = post(url, "/chat/completions", "the ledger's Dockerfile")
         _, other = post(url, "/messages", "other")
         missing, words = post(url, "/messages", "nothing of this")
-        process.terminate()
+        process.kill()
     assert whole["choices"][0]["message"]["content"] == "FROM debian"
     assert (status, fault["error"]["message"]) == (503, "busy")
     assert other["content"] == [{"type": "text", "text": "FROM alpine"}]

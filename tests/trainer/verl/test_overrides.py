@@ -45,9 +45,10 @@ def test_order_is_the_curriculums_and_logs_are_ours() -> None:
 
 def test_group_filtering_is_bounded_by_our_own_buffer() -> None:
     keys = "trainer.v1.sampler."
-    without, sync, separate = overrides("smoke-ppo-cpu"), overrides("smoke-cpu"), overrides("tmax-dppo")
+    without, separate = overrides("smoke-ppo-cpu"), overrides("tmax-dppo")
+    sync = overrides("smoke-cpu", most_refills="3")
     assert without[f"+{keys}sampler_kwargs.most_refills"] == "0"
-    assert sync[f"+{keys}sampler_kwargs.most_refills"] == "4"
+    assert sync[f"+{keys}sampler_kwargs.most_refills"] == "3"
     assert sync[f"{keys}custom_sampler.name"] == "'BoundedReplayBuffer'"
     assert separate[f"{keys}custom_sampler.name"] == "'BoundedReplayBufferAsync'"
 
