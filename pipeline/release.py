@@ -114,8 +114,11 @@ def load_release(folder: Path) -> list[dict[str, Any]]:
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
         files = dict(manifest["files"])
+    except FileNotFoundError:
+        raise TaskError(f"{folder} is not a release: it has no manifest.json; `termforge build` makes one") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TaskError(f"{folder} is not a release: its manifest.json cannot be read ({error})") from error
+        what = f"its manifest.json cannot be read ({type(error).__name__})"
+        raise TaskError(f"{folder} is not a release: {what}; publish it again (termforge build)") from error
     rows: list[dict[str, Any]] = []
     for name, stated in files.items():
         if not (folder / name).is_file():

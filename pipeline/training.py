@@ -20,7 +20,7 @@ from pipeline.release import load_release
 from trainer import preflight
 from trainer.launch import Order, missing_parts, overrides, prepare, training_python
 from trainer.presets import Preset, load_preset
-from trainer.run import RunFolder, RunState, Status
+from trainer.run import OWN, RunFolder, RunState, Status
 from trainer.supervise import Supervisor
 
 
@@ -125,6 +125,11 @@ def _right_folder(run: RunFolder, preset: Preset, wish: TrainingWish) -> None:
             f"{run.path} holds a training run already; go on with --resume, or name another folder with --to"
         )
     if not there:
+        others = sorted(path.name for path in run.path.iterdir()) if run.path.is_dir() else []
+        if foreign := [name for name in others if name not in OWN and not name.startswith(".")]:
+            raise UsageError(
+                f"{run.path} holds {foreign[0]}, which is not of a training run; name another folder with --to"
+            )
         return
     try:
         facts = json.loads(run.settings.read_text())
@@ -134,6 +139,8 @@ def _right_folder(run: RunFolder, preset: Preset, wish: TrainingWish) -> None:
         raise UsageError(
             f"{run.path} was begun with another data set than {wish.data}; name that one, or another folder"
         )
+    if facts.get("model") != str(wish.model.absolute()):
+        raise UsageError(f"{run.path} was begun with the model {facts.get('model')}; name that one, or another folder")
     if facts.get("preset", {}).get("algorithm") != preset.algorithm:
         raise UsageError(f"{run.path} was begun with preset {facts['preset'].get('name')!r}, not with {preset.name!r}")
 

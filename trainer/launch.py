@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from trainer.curriculum import begin
 from trainer.curriculum_run import known_outcomes, save_state
 from trainer.examples import worked_examples
 from trainer.presets import Preset
-from trainer.run import RunFolder, RunState, Status, write_whole
+from trainer.run import RUN, RunFolder, RunState, Status, write_whole
 from trainer.settings import LoopSettings
 from trainer.tasks import write_tasks
 from trainer.verl.overrides import Cluster, verl_overrides
@@ -100,6 +101,10 @@ def training_python(named: str = "") -> str:
     """
     made = Path(__file__).resolve().parents[1] / ".venv-train" / "bin" / "python"
     if chosen := named or os.environ.get(PYTHON, ""):
+        if shutil.which(chosen) is None:
+            raise EngineError(
+                f"{chosen} is no Python that can be started; name one that has verl (--python, or {PYTHON})"
+            )
         return chosen
     if importlib.util.find_spec("verl"):
         return sys.executable
@@ -116,6 +121,8 @@ def missing_parts(python: str, preset: Preset) -> list[str]:
     wanted = {"vllm": "vllm", "transfer_queue": "TransferQueue"}
     if preset.device == "gpu" and "sdpa" not in map(str, preset.verl.values()):
         wanted["flash_attn"] = "flash-attn --no-build-isolation"
+    if preset.wandb:
+        wanted["wandb"] = "wandb"
     program = "import importlib.util as u, sys; print(*[name for name in sys.argv[1:] if not u.find_spec(name)])"
     done = subprocess.run([python, "-c", program, *wanted], capture_output=True, text=True, check=False)
     missing = [name for name in wanted if name in done.stdout.split()]
@@ -133,7 +140,7 @@ def _of_every_process(run: RunFolder, preset: Preset) -> dict[str, str]:
     """On every node: where it measures to, and that it asks nobody outside for anything it was not told to."""
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HYDRA_FULL_ERROR": "1"}
     places = {
-        "TERMFORGE_RUN": str(run.path.absolute()),
+        RUN: str(run.path.absolute()),
         "VERL_FILE_LOGGER_PATH": str(run.verl_metrics.absolute().with_suffix(".part.jsonl")),
         "TENSORBOARD_DIR": str(run.path.absolute() / "tensorboard"),
     }

@@ -91,7 +91,8 @@ def _shape(path: Path, config: dict[str, Any]) -> Shape:
     if not files and any(path.glob("pytorch_model*.bin")):
         raise UsageError(f"{path}: its weights are .bin files; convert them to safetensors")
     if not files:
-        raise UsageError(f"{path}: it has no weights (*.safetensors)")
+        raise UsageError(f"{path}: it has no weights (*.safetensors); download the whole model")
+    _all_there(path)
     try:
         heads, hidden = int(config["num_attention_heads"]), int(config["hidden_size"])
         return Shape(
@@ -108,10 +109,24 @@ def _shape(path: Path, config: dict[str, Any]) -> Shape:
         raise UsageError(f"{path / 'config.json'}: not the configuration of a language model: {error}") from None
 
 
+def _all_there(path: Path) -> None:
+    """Weights in several files come with a list of them."""
+    index = path / "model.safetensors.index.json"
+    named = (
+        {str(name) for name in _mapping(_json(index, "").get("weight_map")).values()} if index.exists() else set[str]()
+    )
+    if missing := sorted(name for name in named if not (path / name).is_file()):
+        what = f"{len(missing)} of {len(named)} files of weights are missing, {missing[0]} among them"
+        raise UsageError(f"{path}: {what}; download the whole model")
+
+
 def _template(path: Path, tokenizer: dict[str, Any]) -> str:
     """A file of its own, or a key of the tokenizer's configuration; of several, the one called default."""
     file = path / "chat_template.jinja"
-    found = file.read_text() if file.exists() else tokenizer.get("chat_template")
+    try:
+        found = file.read_text() if file.exists() else tokenizer.get("chat_template")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: cannot be read: {error}") from None
     if isinstance(found, list):
         named = {entry.get("name"): entry.get("template") for entry in cast(list[dict[str, Any]], found)}
         found = named.get("default")

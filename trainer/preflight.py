@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from containers.engines.registry import ENGINES
 from generators.errors import EngineError, StorageError, UsageError
 from generators.evidence import Evidence
 from generators.task import Task
@@ -35,6 +36,7 @@ def check(preset: Preset, data: Path, model: Path, machine: Machine, read: Reade
         StorageError: the disk has no room for the checkpoints.
     """
     check_batches(preset)
+    check_loop(preset)
     found = read_model(model)
     check_lengths(preset, found.shape, model)
     warnings = check_parallel(preset, found.shape) + check_template(found)
@@ -75,6 +77,20 @@ def check_batches(preset: Preset) -> None:
         raise _misfit(
             preset,
             f"an update has {update // parts} rollouts a rank, which hardware.micro ({hardware.micro}) does not divide",
+        )
+
+
+def check_loop(preset: Preset) -> None:
+    """The engine that plays rollouts, and the judge.
+
+    Raises:
+        UsageError: there is none of that name, or no such file.
+    """
+    if preset.loop.engine not in ENGINES:
+        raise _misfit(preset, f"loop.engine is {preset.loop.engine!r}; there are {', '.join(ENGINES)}")
+    if preset.loop.judge and not Path(preset.loop.judge).is_file():
+        raise _misfit(
+            preset, f"loop.judge is {preset.loop.judge}, and there is no such file; `termforge judge use` chooses one"
         )
 
 
@@ -193,7 +209,7 @@ def check_machine(preset: Preset, shape: Shape, machine: Machine) -> list[str]:
     if not machine.gpus:
         raise EngineError(
             f"preset {preset.name} trains on GPUs, and this machine has none that can be used (nvidia-smi);"
-            " take one of the presets for a processor: smoke-cpu, learn-cpu"
+            " take one of the presets for a processor: learn-cpu, or smoke-cpu"
         )
     if len(machine.gpus) < hardware.gpus_per_node:
         raise EngineError(

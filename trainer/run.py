@@ -24,6 +24,18 @@ from typing import Any
 from generators.errors import UsageError
 from generators.task import Record
 
+RUN = "TERMFORGE_RUN"  # names the run's folder in the environment of its processes
+OWN = (
+    "run.json",
+    "loop.json",
+    "loops.yaml",
+    "log.txt",
+    "data",
+    "tasks",
+    "rollouts",
+    "curriculum.json",
+)  # before there is a state
+
 
 class Status(StrEnum):
     """How a run stands."""
@@ -102,7 +114,10 @@ class RunFolder:
         except FileNotFoundError:
             raise UsageError(f"{self.path}: there is no training run here") from None
         except ValueError as error:
-            raise UsageError(f"{self.path / 'state.json'}: cannot be read: {error}") from None
+            what = str(error).splitlines()[0]
+            raise UsageError(
+                f"{self.path / 'state.json'} is damaged ({what}); begin the run anew in another folder"
+            ) from None
 
     def save_state(self, state: RunState) -> None:
         """Write it so that a reader sees the old one or the new one."""

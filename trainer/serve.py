@@ -11,6 +11,7 @@ import hashlib
 import os
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Generator
@@ -74,7 +75,7 @@ def served(
         ProviderFault: the server did not get ready.
     """
     port, name = _free(port), served_name(model)
-    log = model / f".server-{port}.log"
+    log = Path(tempfile.gettempdir(), f"termforge-server-{os.getpid()}-{port}.log")  # a model folder may be read-only
     with open(log, "wb") as out:
         process = subprocess.Popen(
             _command(model, name, python, port, context),

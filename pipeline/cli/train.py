@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import click
+import yaml
 
 from agent.limits import EpisodeLimits
 from agent.passk import by_model
@@ -61,6 +62,8 @@ def train_command(
 
     The first Ctrl-C ends after the step, with a checkpoint; the second at once. Exit code 5 where it failed or the watchdog stopped it.
     """
+    if preset is None and (resume or dry or data or model or to or sets):
+        raise UsageError("say which preset: termforge train PRESET; without one and without options, they are listed")
     if preset is None:
         presets = [load_preset(name) for name in preset_names()]
         rows = [(one.name, one.device, one.hardware.ranks, one.about) for one in presets]
@@ -85,7 +88,8 @@ def train_command(
     for warning in warnings:
         out.say(f"warning: {warning}")
     if dry:
-        click.echo(dry_run(run, order))
+        text = dry_run(run, order)
+        out.result(yaml.safe_load(text), lambda _: click.echo(text))
         return
     out.say(f"training in {run.path}; everything that verl prints is in {run.log}")
     state = train(run, order, out.say)
@@ -113,9 +117,12 @@ def evaluate(
     """Serve a checkpoint of RUN and let it attempt a split, with the run's own style, budgets and temperature."""
     folder = RunFolder(run.absolute())
     folder.state()
-    facts = json.loads(folder.settings.read_text())
-    preset = Preset.model_validate(facts["preset"])
-    model = Path(facts["model"]) if step == 0 else checkpoint_folder(folder, step)
+    try:
+        facts = json.loads(folder.settings.read_text())
+        preset, first = Preset.model_validate(facts["preset"]), Path(facts["model"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{folder.settings}: not the settings of a training run ({type(error).__name__})") from None
+    model = first if step == 0 else checkpoint_folder(folder, step)
     tasks = [from_row(row)[0] for row in load_release(data or Path(facts["data"])) if row["split"] == split]
     if not tasks:
         raise UsageError(f"{data or facts['data']}: there are no tasks in its {split} split")

@@ -71,6 +71,10 @@ def test_wrong_input_is_one_line(made: Floor, tmp_path: Path) -> None:
     assert "no such" in refused(UsageError, "smoke-cpu", *where, "--model", str(tmp_path / "nowhere")).lower()
     assert "not a release" in refused(TermforgeError, "smoke-cpu", "--data", str(tmp_path), "--model", model)
     assert "leave --resume out" in refused(UsageError, "smoke-cpu", *there, "--resume")
+    assert "say which preset" in refused(UsageError, "--resume")
+    assert "bubblewrap" in refused(UsageError, "smoke-cpu", *there, "--set", "loop.engine=foo")
+    onto_data = ("smoke-cpu", "--data", data, "--to", data, "--model", model)
+    assert "is not of a training run" in refused(UsageError, *onto_data)
     assert not (tmp_path / "run").exists()
 
 
@@ -99,6 +103,10 @@ def test_a_run_goes_on_only_where_it_is_the_same(made: Floor, tmp_path: Path, py
     with pytest.raises(UsageError, match="go on with --resume"):
         plan_training(first)
     with pytest.raises(UsageError, match="begun with another data set"):
+        plan_training(wish(made, tmp_path, python, resume=True))
+    digest = str(order.facts["data_digest"])
+    run.settings.write_text(json.dumps({"preset": {"algorithm": "grpo"}, "data_digest": digest, "model": "/other"}))
+    with pytest.raises(UsageError, match="begun with the model /other"):
         plan_training(wish(made, tmp_path, python, resume=True))
     assert order.splits["train"] and "test" not in order.splits
 

@@ -207,6 +207,11 @@ def without(*names: str) -> Callable[[Path], None]:
     return lambda folder: [(folder / name).unlink() for name in names] and None
 
 
+def listing(*files: str) -> Callable[[Path], None]:
+    text = json.dumps({"weight_map": dict(enumerate(files))})
+    return lambda folder: (folder / "model.safetensors.index.json").write_text(text) and None
+
+
 def config(**values: Any) -> Callable[[Path], None]:
     return lambda folder: write_model(folder, **values) and None
 
@@ -221,7 +226,12 @@ def tokenizer(**values: Any) -> Callable[[Path], None]:
         (shutil.rmtree, "there is no such folder"),
         (without("config.json"), "it has no config.json"),
         (without("model.safetensors"), "it has no weights"),
+        (
+            listing("model.safetensors", "model-2.safetensors"),
+            "1 of 2 files of weights are missing, model-2.safetensors",
+        ),
         (without("tokenizer.json"), "it has no tokenizer"),
+        (lambda folder: (folder / "chat_template.jinja").write_bytes(b"\xff"), "chat_template.jinja: cannot be read"),
         (without("tokenizer_config.json"), "it has no tokenizer_config.json"),
         (without("chat_template.jinja"), "the model has no chat template"),
         (tokenizer(chat_template=TEMPLATE), "names no eos_token"),

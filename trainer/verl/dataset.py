@@ -22,9 +22,7 @@ from generators.errors import UsageError
 from generators.seeds import stream
 from trainer.curriculum import CurriculumTask, choose
 from trainer.curriculum_run import Practised, RunPlan, run_plan
-from trainer.run import RunFolder
-
-RUN = "TERMFORGE_RUN"  # the run's folder
+from trainer.run import RUN, RunFolder
 
 
 def this_run() -> tuple[RunFolder, RunPlan]:

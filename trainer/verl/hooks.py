@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trainer.run import RunFolder
+from trainer.run import RUN, RunFolder
 from trainer.signals import asked_to_stop, note_phase
 from trainer.watchdog import Phase
 
-RUN = "TERMFORGE_RUN"  # the run's folder
 _PHASES: Mapping[str, tuple[Phase, Phase]] = {  # from when a method is called, and from when it is done
     "on_sample_begin": ("rollout", "rollout"),
     "on_sample_end": ("rollout", "update"),

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from agent.styles import Style, open_style
 from agent.styles.examples import first_messages
 from containers.state import storage
+from generators.errors import UsageError
 from generators.recipe import SPLITS
 from generators.task import Task
 
@@ -76,16 +77,41 @@ def write_rows(
     """Write a file per split that has tasks, in the order of ids; the same tasks give the same bytes. The files by split.
 
     Raises:
-        UsageError: there is no such style.
+        UsageError: there is no such style, or the folder holds something else than such rows.
         StorageError: the folder cannot be written.
     """
     spoken = open_style(style)
+    check_rows_folder(folder)
     files: dict[str, Path] = {}
     for split in SPLITS:
         if part := sorted(splits.get(split, ()), key=lambda task: task.id):
             files[split] = folder / f"{split}.parquet"
             _write([to_row(task, split, index, spoken, examples) for index, task in enumerate(part)], files[split])
     return files
+
+
+def check_rows_folder(folder: Path) -> None:
+    """Whether rows may be written there.
+
+    Raises:
+        UsageError: it is no folder, or holds what no such export wrote: a release above all.
+    """
+    with storage(f"looking at {folder}"):
+        others = [path for path in sorted(folder.iterdir()) if not _are_rows(path)] if folder.exists() else []
+    if others:
+        raise UsageError(
+            f"{folder} holds {others[0].name}, which is no file of rows for verl; name another folder, or empty it"
+        )
+
+
+def _are_rows(path: Path) -> bool:
+    """An earlier export, or what is left of one that was killed."""
+    if path.suffix == ".part":
+        return True
+    try:
+        return path.stem in SPLITS and pq.read_schema(path).names == SCHEMA.names
+    except (OSError, pa.ArrowInvalid):
+        return False
 
 
 def _write(rows: Sequence[dict[str, Any]], path: Path) -> None:

@@ -118,6 +118,16 @@ def test_no_row_tells_an_answer(tmp_path: Path, splits: dict[str, list[Task]]) -
         assert looked_for > 500
 
 
+def test_nothing_but_earlier_rows_is_written_over(tmp_path: Path, splits: dict[str, list[Task]]) -> None:
+    paths = write_rows(splits, tmp_path)
+    assert write_rows(splits, tmp_path) == paths
+    pq.write_table(pq.read_table(paths["train"], columns=["prompt"]), paths["train"])  # as a release: other columns
+    before = paths["train"].read_bytes()
+    with pytest.raises(UsageError, match=r"train\.parquet, which is no file of rows"):
+        write_rows(splits, tmp_path)
+    assert paths["train"].read_bytes() == before
+
+
 def test_an_unknown_style_and_missing_examples_are_said(tmp_path: Path, splits: dict[str, list[Task]]) -> None:
     with pytest.raises(UsageError, match="no style"):
         write_rows(splits, tmp_path, style="none")
