@@ -52,10 +52,11 @@ build/ladder/ladder/manifest.json: $(READY) datasets/recipes/ladder.yaml
 	@$(BIN)/termforge build --recipe ladder --to build/ladder
 
 learn: train-setup build/ladder/ladder/manifest.json ## a model of 135M parameters learns one-command tasks on a processor (an hour or more; Ctrl-C ends it after a step)
-	@$(BIN)/termforge train learn-cpu --data build/ladder/ladder --model build/models/smollm2-135m --to runs/learn
+	@$(BIN)/termforge train learn-cpu --data build/ladder/ladder --model build/models/smollm2-135m --to runs/learn \
+		$(if $(wildcard runs/learn/state.json),--resume)
 
 dev: setup ## the Dagster UI on http://127.0.0.1:3000
 	@$(BIN)/dagster dev --host 127.0.0.1
 
-clean: ## remove environment, caches and run history (not the data set)
-	rm -rf .venv .dagster build .pytest_cache .ruff_cache .hypothesis
+clean: ## remove environments, caches and run history (not the data set, nor training runs)
+	rm -rf .venv .venv-train .dagster build .pytest_cache .ruff_cache .hypothesis

@@ -35,6 +35,7 @@ def check(preset: Preset, data: Path, model: Path, machine: Machine, read: Reade
         EngineError: this machine has too little for it.
         StorageError: the disk has no room for the checkpoints.
     """
+    check_gpus(preset, machine)
     check_batches(preset)
     check_loop(preset)
     found = read_model(model)
@@ -47,6 +48,19 @@ def check(preset: Preset, data: Path, model: Path, machine: Machine, read: Reade
     warnings += check_prompts(preset, data_set, found)
     warnings += check_machine(preset, found.shape, machine)
     return warnings + check_disk(preset, found.shape, machine)
+
+
+def check_gpus(preset: Preset, machine: Machine) -> None:
+    """Are there any?
+
+    Raises:
+        EngineError: a preset for GPUs has none.
+    """
+    if preset.device == "gpu" and not machine.gpus:
+        raise EngineError(
+            f"preset {preset.name} trains on GPUs, and this machine has none that can be used (nvidia-smi);"
+            " take one of the presets for a processor: learn-cpu, or smoke-cpu"
+        )
 
 
 def check_batches(preset: Preset) -> None:
@@ -206,11 +220,6 @@ def check_machine(preset: Preset, shape: Shape, machine: Machine) -> list[str]:
                 " free; end other programs, shorten lengths, or take a smaller model"
             )
         return []
-    if not machine.gpus:
-        raise EngineError(
-            f"preset {preset.name} trains on GPUs, and this machine has none that can be used (nvidia-smi);"
-            " take one of the presets for a processor: learn-cpu, or smoke-cpu"
-        )
     if len(machine.gpus) < hardware.gpus_per_node:
         raise EngineError(
             f"preset {preset.name} needs {hardware.gpus_per_node} GPUs a node, and this machine has {len(machine.gpus)}; take"

@@ -73,7 +73,9 @@ def train_command(
         )
         return
     if model is None:
-        raise UsageError("say which model learns: --model FOLDER, in Hugging Face's format")
+        raise UsageError(
+            "say which model learns: --model FOLDER, in Hugging Face's format (`make train-setup` makes a small one)"
+        )
     wish = TrainingWish(
         preset,
         data or project_root() / "datasets" / "main",
@@ -165,7 +167,10 @@ def report(run: Path, wanted: bool, out: Out) -> None:
     if wanted:
         recipes = wanted_recipes(folder)
         out.result(
-            [one.model_dump(mode="json") for one in recipes], lambda _: click.echo("---\n".join(map(as_yaml, recipes)))
+            [one.model_dump(mode="json") for one in recipes],
+            lambda _: click.echo(
+                "---\n".join(map(as_yaml, recipes)) or "no task is wanted: the policy is weak nowhere yet"
+            ),
         )
         return
     page, table = write_report(folder), rollouts_table(folder)
