@@ -27,23 +27,26 @@ def candidates(flavour: Flavour) -> list[str]:
         named = [os.environ.get("CONTAINER_HOST", "")]
         files = [f"{runtime}/podman/podman.sock", "/run/podman/podman.sock"]
     else:
-        named = [os.environ.get("DOCKER_HOST", ""), _context_host()]
+        named = [os.environ.get("DOCKER_HOST", "")]
+        if not named[0] and (context := _context()) is not None:
+            named.append(str(context.Host))
         files = ["/var/run/docker.sock", f"{runtime}/docker.sock"]
     found = [address for address in named if address] or [f"unix://{file}" for file in files if Path(file).exists()]
     return list(dict.fromkeys(found))
 
 
-def _context_host() -> str:
-    """The address of the current context, as `docker context use` set it."""
-    if os.environ.get("DOCKER_CONTEXT") is None and not (Path.home() / ".docker/config.json").exists():
-        return ""
+def _context() -> Any:
+    """The context of DOCKER_CONTEXT, or the current one as `docker context use` set it; None for the usual sockets."""
+    name, folder = os.environ.get("DOCKER_CONTEXT", ""), os.environ.get("DOCKER_CONFIG", "")
+    if not name and not (Path(folder) if folder else Path.home() / ".docker").joinpath("config.json").exists():
+        return None
     try:
         from docker.context import ContextAPI
 
-        context: Any = ContextAPI.get_current_context()
-        return "" if context is None or context.name == "default" else str(context.Host)
+        context: Any = ContextAPI.get_context(name or None)
+        return None if context is None or context.name == "default" else context
     except Exception:  # a damaged configuration: the usual sockets are tried
-        return ""
+        return None
 
 
 def connect(flavour: Flavour, address: str | None = None, timeout: float = TIMEOUT) -> tuple[Any, str]:
@@ -70,10 +73,13 @@ def connect(flavour: Flavour, address: str | None = None, timeout: float = TIMEO
 
 
 def _tls(url: str) -> TLSConfig | Literal[False]:
-    """Certificates of DOCKER_CERT_PATH, for a remote daemon."""
+    """Certificates for a remote daemon: those of DOCKER_CERT_PATH, or of the context that names it."""
     folder = os.environ.get("DOCKER_CERT_PATH", "")
-    if not url.startswith("tcp://") or not os.environ.get("DOCKER_TLS_VERIFY") or not folder:
+    if not url.startswith("tcp://"):
         return False
+    if not os.environ.get("DOCKER_TLS_VERIFY") or not folder:
+        context = None if os.environ.get("DOCKER_HOST") else _context()
+        return (context.TLSConfig if context is not None and context.Host == url else None) or False
     return TLSConfig(client_cert=(f"{folder}/cert.pem", f"{folder}/key.pem"), ca_cert=f"{folder}/ca.pem", verify=True)
 
 
