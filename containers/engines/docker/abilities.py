@@ -24,6 +24,7 @@ _REMEDIES = {
     Feature.CPU_LIMIT: "enable the cpu controller",
     Feature.DISK_LIMIT: "keep the daemon's data on xfs with pquota (overlay2) or on btrfs",
     Feature.TERMINAL: "use the embedded engine for `solve --shell`",
+    Feature.REGRADING: "nothing: where a second grading matters (mutants), a fresh container is made for it",
     Feature.BUILD_END: "nothing, but steps that end; the task is dropped all the same",
 }
 

@@ -15,6 +15,12 @@ from generators.errors import SandboxFault
 from tests.containers.conformance.common import LIMITS, await_sleeps, on_host, said
 
 
+def test_doctor_shows_every_gap(any_engine: Engine) -> None:
+    shown = {line.name: line for line in any_engine.probe()}
+    for gap in any_engine.gaps():
+        assert not shown[gap.feature].ok and shown[gap.feature].remedy
+
+
 def test_closing_twice_is_closing_once(any_engine: Engine, built: BuiltImage) -> None:
     sandbox = any_engine.start(built, LIMITS)
     sandbox.close()
