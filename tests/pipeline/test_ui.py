@@ -89,6 +89,9 @@ def test_a_batch_is_materialized_from_the_ui_and_published_by_itself(server: str
         "solvable",
         "candidate_dataset",
         "published_dataset",
+        "grpo_run",
+        "checkpoint",
+        "evaluation",
     }
     selector = {
         "repositoryLocationName": "pipeline.definitions",
