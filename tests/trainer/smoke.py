@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def teach(data: Path, preset: str, model: Path) -> None:
 def smoke(preset: str, steps: int, folder: Path) -> RunFolder:
     """Train; where there is more than a step, go on from the last checkpoint but one."""
     (folder / "smoke.yaml").write_text(RECIPE)
+    shutil.copy(ROOT / "dagster.yaml", folder)
     os.environ["DAGSTER_HOME"] = str(folder)
     termforge("build", "--recipe", str(folder / "smoke.yaml"), "--to", str(folder))
     model = folder / "model"
