@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from containers.engines.registry import open_engine
 from containers.state import storage
 from generators.errors import EngineError, SandboxFault, UsageError
 from generators.evidence import Evidence
@@ -56,6 +57,8 @@ def plan_training(wish: TrainingWish) -> tuple[RunFolder, Order, list[str]]:
         preflight.this_machine(run.path),
         lambda _: [(task, proof) for task, proof, _ in known],
     )
+    if not wish.ray_address:  # on a cluster other nodes may have the engine
+        open_engine(preset.loop.engine).close()
     proofs = [proof for _, proof, _ in known if proof]
     order = Order(preset, _by_split(known), wish.model.absolute(), _facts(wish), wish.ray_address, wish.python, proofs)
     warnings += missing_parts(training_python(order.python), preset)

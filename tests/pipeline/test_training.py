@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,17 @@ def test_a_run_goes_on_only_where_it_is_the_same(made: Floor, tmp_path: Path, py
     with pytest.raises(UsageError, match="begun with the model /other"):
         plan_training(wish(made, tmp_path, python, resume=True))
     assert order.splits["train"] and "test" not in order.splits
+
+
+@ROOMY
+def test_an_engine_that_is_not_there_is_said(
+    made: Floor, tmp_path: Path, python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    first = wish(made, tmp_path, python)
+    with pytest.raises(EngineError, match="no docker answers"):
+        plan_training(replace(first, sets={**first.sets, "loop.engine": "docker"}))
+    assert not first.to.exists()
 
 
 @pytest.mark.parametrize(
