@@ -18,6 +18,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from containers.engines.registry import open_engine
+from generators.errors import TermforgeError
 from trainer import signals
 from trainer.follow import Follower
 from trainer.launch import Order, command, environment
@@ -80,7 +82,13 @@ class Supervisor:
                 left = end_descendants(os.getpid(), others)
                 for one in left:
                     self.say(f"process {one.pid} ({one.name}) did not end")
+                self._reap()
         return self._ended(code)
+
+    def _reap(self) -> None:
+        """What the sandboxes of workers have left, which Ray kills: an engine that opens removes it."""
+        with contextlib.suppress(TermforgeError):
+            open_engine(self.order.preset.loop.engine).close()
 
     def _watch(self, process: subprocess.Popen[bytes], follower: Follower, folder: Path) -> int | None:
         """Follow it to its end; None where it was ended by us."""

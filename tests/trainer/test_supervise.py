@@ -68,6 +68,18 @@ def test_a_run_that_hangs_is_ended_with_a_reason(tmp_path: Path, phase: str, lim
     assert state.status is Status.STOPPED and state.reason.startswith("hang:") and phase in state.reason
 
 
+def test_what_sandboxes_of_its_workers_left_is_removed(tmp_path: Path) -> None:
+    program = "import os; from containers.engines.registry import open_engine; from tests.toys import toy; t = toy(); "
+    program += "e = open_engine(); s = e.start(e.build(t.image, t.limits), t.limits); os.kill(os.getpid(), 9)"
+    root = Path(__file__).resolve().parents[2]
+    _, watched, _ = supervisor(
+        tmp_path, f"(cd {root} && exec {sys.executable} -c '{program}') & echo $! > {tmp_path}/pid; wait; step 3"
+    )
+    assert watched.train().status is Status.FINISHED
+    pid = int((tmp_path / "pid").read_text())
+    assert not list(Path("/sys/fs/cgroup").rglob(f"termforge/{pid}-*"))
+
+
 def test_a_gradient_that_is_no_number_ends_it(tmp_path: Path) -> None:
     _, watched, _ = supervisor(tmp_path, "step 1 NaN; sleep 600")
     state = watched.train()
