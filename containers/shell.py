@@ -27,6 +27,7 @@ while IFS= read -r -d '' -u 3 TERMFORGE_COMMAND; do
   printf '%d\0' "$?" >&4; printf '\0%s\0' MARK
 done
 """
+_PAUSES = (0.0, 0.3, 1.0)  # seconds before each try: a flood of processes that ends may leave no room for another yet
 _START_SECONDS, _KILL_SECONDS, _LATE_SECONDS = 20.0, 2.0, 2.0
 
 
@@ -44,8 +45,11 @@ class Shell:
 
     def _open(self) -> None:
         self.restarts += 1
-        if not self._started(None) and not self._started("/"):  # the folder it would begin in may be gone
-            raise NoShellError("no shell starts in the sandbox any more")
+        for pause in _PAUSES:
+            time.sleep(pause)
+            if self._started(None) or self._started("/"):  # the folder it would begin in may be gone
+                return
+        raise NoShellError("no shell starts in the sandbox any more")
 
     def _started(self, folder: str | None) -> bool:
         """Start it in a folder (None: the image's own); False if it ended at once.
