@@ -56,9 +56,8 @@ _VERL = {
     "throughput": "perf/throughput",
     "memory/gb": "actor/perf/max_memory_allocated_gb",
 }
-_ELSE = {
-    "actor/entropy": "actor/entropy_loss"
-}  # the same mean, measured by the update: all there is with old_logprobs: rollout
+# the same mean, measured by the update: all there is with old_logprobs: rollout
+_ELSE = {"actor/entropy": "actor/entropy_loss"}
 _TIMES = {  # ours: verl's timers, which are summed
     "time/step": ("step",),
     "time/rollouts": ("gen",),

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from trainer.run import RUN, RunFolder
-from trainer.signals import asked_to_stop, note_phase
+from trainer.signals import asked_to_stop, note_phase, noted_phase
 from trainer.watchdog import Phase
 
-_PHASES: Mapping[str, tuple[Phase, Phase]] = {  # from when a method is called, and from when it is done
+_PHASES: Mapping[str, tuple[Phase, Phase | None]] = {  # while a method runs, and after it; None: what it was before
     "on_sample_begin": ("rollout", "rollout"),
     "on_sample_end": ("rollout", "update"),
     "on_step_end": ("sync", "step"),
-    "_save_checkpoint": ("checkpoint", "step"),
-    "_validate": ("rollout", "step"),
+    "_save_checkpoint": ("checkpoint", None),
+    "_validate": ("rollout", None),
 }
 
 
@@ -47,14 +47,15 @@ def _ending(run: RunFolder, trainer: Any, end: Callable[[], None]) -> Callable[[
     return on_step_end
 
 
-def _noted(run: RunFolder, method: Callable[..., Any], during: Phase, after: Phase) -> Callable[..., Any]:
+def _noted(run: RunFolder, method: Callable[..., Any], during: Phase, after: Phase | None) -> Callable[..., Any]:
     """The method, with its phases written down for the watchdog."""
 
     @functools.wraps(method)
     def noted(*words: Any, **named: Any) -> Any:
+        before = noted_phase(run)
         note_phase(run, during)
         result = method(*words, **named)
-        note_phase(run, after)
+        note_phase(run, after or before)
         return result
 
     return noted

@@ -81,7 +81,7 @@ def write_rows(
         StorageError: the folder cannot be written.
     """
     spoken = open_style(style)
-    check_rows_folder(folder)
+    _check_folder(folder)
     files: dict[str, Path] = {}
     for split in SPLITS:
         if part := sorted(splits.get(split, ()), key=lambda task: task.id):
@@ -90,7 +90,7 @@ def write_rows(
     return files
 
 
-def check_rows_folder(folder: Path) -> None:
+def _check_folder(folder: Path) -> None:
     """Whether rows may be written there.
 
     Raises:
