@@ -156,7 +156,7 @@ def build_environments(engine: Engine, drafts: pl.DataFrame, report: Report = si
     with stoppable() as stop, ThreadPoolExecutor(default_workers()) as pool:
         for result in pool.map(lambda row: row if stop.is_set() else build(row), rows):
             if stop.is_set():
-                raise KeyboardInterrupt
+                break
             done.append(result)
             report("environments", len(done), len(rows))
     return pl.DataFrame(done, schema=ENVIRONMENTS)
@@ -194,8 +194,6 @@ def prove_tasks(
                 row |= {"gate": "infrastructure", "reason": "infrastructure", "detail": evidence.fault}
             done += 1
             report("proven", done, len(rows))
-        if stop.is_set():
-            raise KeyboardInterrupt
     return pl.DataFrame(list(results.values()), schema=PROVEN)
 
 
@@ -275,7 +273,11 @@ def _twin(twin: Twin | None, overlaps: Sequence[Match]) -> Verdict:
 
 @contextmanager
 def stoppable() -> Generator[threading.Event]:
-    """Within this, Ctrl-C sets an event, so that workers finish what they hold and nothing is left half done."""
+    """Within this, Ctrl-C sets an event, so that workers finish what they hold and nothing is left half done.
+
+    Raises:
+        KeyboardInterrupt: at the end, if the event was set: also by a Ctrl-C that came when the work was just done.
+    """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -286,3 +288,5 @@ def stoppable() -> Generator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+    if stop.is_set():
+        raise KeyboardInterrupt

@@ -11,7 +11,6 @@ import hashlib
 import os
 import socket
 import subprocess
-import tempfile
 import time
 import urllib.request
 from collections.abc import Generator
@@ -22,6 +21,7 @@ from generators.digest import sha256_hex
 from generators.errors import ProviderFault, UsageError
 from trainer.processes import end_group, end_with_parent
 from trainer.run import RunFolder
+from trainer.temporary import temporary_folder
 
 _READY_SECONDS = 900.0
 
@@ -75,23 +75,23 @@ def served(
         ProviderFault: the server did not get ready.
     """
     port, name = _free(port), served_name(model)
-    log = Path(tempfile.gettempdir(), f"termforge-server-{os.getpid()}-{port}.log")  # a model folder may be read-only
-    with open(log, "wb") as out:
-        process = subprocess.Popen(
-            _command(model, name, python, port, context),
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-            env=_environment(device),
-            start_new_session=True,
-            preexec_fn=end_with_parent,
-        )
-    try:
-        _wait(process, port, log)
-        yield Server(f"http://127.0.0.1:{port}/v1", name)
-    finally:
-        end_group(process)
-        log.unlink(missing_ok=True)
+    with temporary_folder() as folder:
+        log = folder / "server.log"
+        with open(log, "wb") as out:
+            process = subprocess.Popen(
+                _command(model, name, python, port, context),
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+                env=_environment(device) | {"TMPDIR": str(folder)},
+                start_new_session=True,
+                preexec_fn=end_with_parent,
+            )
+        try:
+            _wait(process, port, log)
+            yield Server(f"http://127.0.0.1:{port}/v1", name)
+        finally:
+            end_group(process)
 
 
 def _free(port: int) -> int:

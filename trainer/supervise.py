@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -23,22 +21,14 @@ from generators.errors import TermforgeError
 from trainer import signals
 from trainer.follow import Follower
 from trainer.launch import Order, command, environment
-from trainer.processes import (
-    descendants,
-    end_descendants,
-    remove_shared_memory,
-    shared_memory,
-    take_in_orphans,
-)
+from trainer.processes import descendants, end_descendants, take_in_orphans
 from trainer.report import rollouts_table, write_report
 from trainer.run import RunFolder, RunState, Status
+from trainer.temporary import SharedMemory, temporary_folder
 from trainer.watchdog import Watchdog
 
 _LOOK_SECONDS = 0.5
 _GONE_SECONDS = 30.0
-_MEMORY_SECONDS = 5.0
-_SEGMENTS = "shared-memory"
-_PREFIX = "tf-"  # of Ray's folder: short, since the sockets in it may have 107 characters
 _WORKERS = ("ray::WorkerDict", "ray::AgentLoopWorker", "ray::TaskRunner", "VLLM::EngineCore", "ray::vLLMHttpServer")
 _ERROR = re.compile(
     r"^(?:\x1b\[\d+m\(.*?\)\x1b\[0m )?(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Fault|Exit)\b:? .*|[A-Z]\w+Error)$"
@@ -60,13 +50,12 @@ class Supervisor:
 
     def train(self) -> RunState:
         """Until it is finished, stopped or failed."""
-        sweep()
         signals.forget(self.run)
         self.run.save_state(self._state(Status.STARTING))
         others = frozenset(process.pid for process in descendants(os.getpid()))
         take_in_orphans()
         follower = Follower(self.run, self.say)  # before anything is written
-        with _temporary() as folder, self._signals(), open(self.run.log, "ab") as log:
+        with temporary_folder() as folder, self._signals(), open(self.run.log, "ab") as log:
             process = subprocess.Popen(
                 command(self.run, self.order),
                 stdout=log,
@@ -93,7 +82,7 @@ class Supervisor:
     def _watch(self, process: subprocess.Popen[bytes], follower: Follower, folder: Path) -> int | None:
         """Follow it to its end; None where it was ended by us."""
         watchdog = Watchdog.replay(follower.lines, self.order.preset.watchdog)
-        alive, seen, memory = time.monotonic(), (0, ""), _Memory(folder)
+        alive, seen, memory = time.monotonic(), (0, ""), SharedMemory(folder)
         while (code := process.poll()) is None:
             time.sleep(_LOOK_SECONDS)
             for line in follower.look():
@@ -181,44 +170,3 @@ def last_error(log: Path) -> str:
             if found := _ERROR.match(line.strip()):
                 return f"{found[1][:300]} (all of it: {log})"
     return ""
-
-
-@contextlib.contextmanager
-def _temporary() -> Generator[Path]:
-    """Ray's folder, named after its owner."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir="/tmp"))
-    try:
-        yield folder
-    finally:
-        _remove(folder)
-
-
-def sweep() -> None:
-    """Remove what owners that were killed have left."""
-    for folder in Path("/tmp").glob(f"{_PREFIX}*-*"):
-        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and not Path("/proc", owner).exists():
-            _remove(folder)
-
-
-def _remove(folder: Path) -> None:
-    """Ray's folder, and the shared memory of those who used it."""
-    with contextlib.suppress(OSError):
-        remove_shared_memory((folder / _SEGMENTS).read_text().split())
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Memory:
-    """Writes down which segments of shared memory the run has had, so that they can be given back after any end."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path, self._names, self._next = folder / _SEGMENTS, set[str](), 0.0
-
-    def look(self, root: int) -> None:
-        """Now and then."""
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _MEMORY_SECONDS
-        if more := shared_memory(root) - self._names:
-            self._names |= more
-            self._path.write_text("\n".join(sorted(self._names)))

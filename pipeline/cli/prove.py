@@ -52,8 +52,6 @@ def prove(source: Path, names: tuple[str, ...], limit: int | None, again: bool, 
         for proven in prove_all(engine, tasks, store, stop=stop.is_set):
             results.append(proven)
             report("proven", len(results), len(tasks))
-        if stop.is_set():
-            raise KeyboardInterrupt
     results.sort(key=lambda proven: proven.task.id)
     out.result([_verdict(proven) for proven in results], lambda console: _print_proofs(console, out, results))
     if any(not proven.evidence.valid for proven in results):

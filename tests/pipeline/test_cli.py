@@ -181,6 +181,7 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
         (signal.SIGKILL, "proven: 1"),
         pytest.param(signal.SIGINT, "drafts: 1", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, "environments: 1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, "environments: 3", marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, "drafts: 1", marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, "environments: 1", marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, "proven: 3", marks=pytest.mark.slow),

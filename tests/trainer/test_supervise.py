@@ -19,7 +19,8 @@ from trainer import signals
 from trainer.launch import Order, prepare
 from trainer.presets import load_preset
 from trainer.run import RunFolder, Status, read_lines
-from trainer.supervise import Supervisor, last_error, sweep
+from trainer.supervise import Supervisor, last_error
+from trainer.temporary import sweep
 
 STEP = """
 step() {
