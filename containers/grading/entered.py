@@ -46,6 +46,24 @@ class Place:
     user: tuple[int, int, tuple[int, ...]] = (0, 0, ())
 
 
+@dataclass(frozen=True)
+class Graded:
+    """Results, while what ran the tests may still be ending."""
+
+    result: GradeResult
+    _reply: Reply
+
+    def await_end(self) -> GradeResult:
+        """Wait until all that ran there has ended: before the place is used for anything else.
+
+        Raises:
+            SandboxFault: it would not end.
+        """
+        with self._reply:
+            self._reply.await_end(_LATE_SECONDS)
+        return self.result
+
+
 class Graders:
     """Wardens that carry pytest and the standard library, one for each hash seed asked for. Safe for threads."""
 
@@ -54,7 +72,7 @@ class Graders:
         self._wardens: dict[int, Warden] = {}
         self._lock = threading.Lock()
 
-    def grade(self, request: GradeRequest, place: Place, began: float) -> GradeResult:
+    def grade(self, request: GradeRequest, place: Place, began: float) -> Graded:
         """Run tests in a place whose own processes have ended; `began` (monotonic) is when the grading started.
 
         Raises:
@@ -74,15 +92,17 @@ class Graders:
         }
         hash_seed = int(request.env.get("PYTHONHASHSEED", "0"))
         try:
-            with self._asked(place, hash_seed, payload, [log, *place.namespaces.values()]) as reply:
+            reply = self._asked(place, hash_seed, payload, [log, *place.namespaces.values()])
+            try:
                 answer = reply.receive(request.timeout + _LATE_SECONDS)
+            except BaseException:
+                reply.close()
+                raise
             said = read_memory_file(log, _LOG_TAIL).decode(errors="replace")
         finally:
             os.close(log)
-        seconds = time.monotonic() - began
-        if "reason" in answer:
-            return GradeResult((), answer["reason"], said, seconds)
-        return GradeResult(tuple(TestResult(**test) for test in answer["outcome"]["tests"]), "", said, seconds)
+        tests = tuple(TestResult(**test) for test in answer["outcome"]["tests"]) if "outcome" in answer else ()
+        return Graded(GradeResult(tests, answer.get("reason", ""), said, time.monotonic() - began), reply)
 
     def _asked(self, place: Place, hash_seed: int, payload: Mapping[str, object], fds: Sequence[int]) -> Reply:
         """The request, given to the seat's own grader where there is a seat."""

@@ -13,6 +13,8 @@ KINDS = ("user", "mnt", "pid", "net", "ipc", "uts")  # of namespaces, in the ord
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 32, 0x1000, 0x4000, 0x80000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429  # on every architecture
+_OPEN_TREE_CLONE, _AT_RECURSIVE, _FROM_DESCRIPTOR, _AT_FDCWD = 1, 0x8000, 4, -100
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
 # What root inside a sandbox keeps: enough for packages, owners and ports below 1024; no mounts, no raw sockets,
@@ -60,6 +62,17 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
     """mount(2)."""
     arguments = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode())
     _check(_libc.mount(*arguments), f"mount {target}")
+
+
+def open_tree(path: str) -> int:
+    """open_tree(2): a copy of the mounts at and below `path`, mounted nowhere."""
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
+    return _check(_libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, path.encode(), flags), f"open_tree {path}")
+
+
+def move_mount(tree: int, target: str) -> None:
+    """move_mount(2) of what `open_tree` returned."""
+    _check(_libc.syscall(_SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), _FROM_DESCRIPTOR), f"mount {target}")
 
 
 def prctl(option: int, argument: int, third: int = 0) -> None:

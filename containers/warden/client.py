@@ -78,6 +78,18 @@ class Reply:
             raise (SandboxFault if _FULL in text else OperationError)(text)
         return cast(Any, value), fds
 
+    def await_end(self, timeout: float) -> None:
+        """Wait until the child has hung up.
+
+        Raises:
+            SandboxFault: it did not in time.
+        """
+        deadline = time.monotonic() + timeout
+        while self.wait(deadline - time.monotonic()):
+            if not self.channel.recv(_MESSAGE):
+                return
+        raise SandboxFault(f"the warden's child did not end within {timeout:g} s")
+
     def close(self) -> None:
         """Hang up."""
         self.channel.close()

@@ -5,33 +5,27 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import select
 import signal
 import socket
 import stat
 import termios
-import time
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import TextIO
 
 from containers.linux import syscalls
-from containers.warden import ISOLATED, MAPPED, inside
+from containers.warden import GRADING, ISOLATED, MAPPED, inside
+from containers.warden.protocol import USUAL_SIGNALS, Request, answer, namespaces_of
 
-Request = dict[str, Any]
 _NOT_STARTED = 127  # as shells say it
-# What is, or may be, ignored here (by Python, or by whoever started it: nohup), and is not to be ignored by programs.
-_USUAL = tuple(number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP))
-_MOST_RESULTS = 16 << 20  # bytes
 
 
-def _answer(reply: socket.socket, value: object) -> None:
-    reply.sendall(json.dumps(value).encode())
+def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
+    """See containers/warden/grading.py: a grader has that in memory, and a keeper does without."""
+    from containers.warden import grading
 
-
-def _namespaces(request: Request, fds: list[int]) -> dict[str, int]:
-    return dict(zip(request["kinds"], fds, strict=True))
+    grading.grade(request, reply, fds)
 
 
 def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -70,7 +64,7 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
 
     Whatever arrives on `reply`, and its end, kills the program's process group.
     """
-    stdio, spaces = fds[:3], _namespaces(request, fds[3:])
+    stdio, spaces = fds[:3], namespaces_of(request, fds[3:])
     with open("/proc/self/oom_score_adj", "w") as score:  # later, /proc is another's
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # and nothing of this process is open to its own user
         inside.enter(spaces)
@@ -78,7 +72,7 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
     for fd in fds:
         os.close(fd)
     if pid is None:
-        _answer(reply, {"exit": _NOT_STARTED})
+        answer(reply, {"exit": _NOT_STARTED})
         return
     ended = os.pidfd_open(pid)
     ready = select.select([ended, reply], [], [])[0]
@@ -87,7 +81,7 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
             with contextlib.suppress(OSError):
                 os.kill(sign, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    _answer(reply, {"exit": code if code >= 0 else 128 - code})  # a signal as shells report it
+    answer(reply, {"exit": code if code >= 0 else 128 - code})  # a signal as shells report it
 
 
 def _spawned(request: Request, stdio: list[int], score: TextIO) -> int | None:
@@ -108,7 +102,7 @@ def _spawned(request: Request, stdio: list[int], score: TextIO) -> int | None:
             request["env"],
             file_actions=actions,
             setsid=True,
-            setsigdef=_USUAL,
+            setsigdef=USUAL_SIGNALS,
         )
     except OSError as error:
         if (
@@ -133,7 +127,7 @@ def _forked(request: Request, stdio: list[int]) -> int:
             os.umask(0o022)
             inside.become(request["uid"], request["gid"], request["groups"])
             os.chdir(request["cwd"])
-            for number in _USUAL:
+            for number in USUAL_SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
             inside.lock_down()
             os.execvpe(request["argv"][0], request["argv"], request["env"])
@@ -146,7 +140,7 @@ def _forked(request: Request, stdio: list[int]) -> int:
 
 def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Write files. `fds`: a memory file with all contents in a row, then the namespaces."""
-    data, spaces = fds[0], _namespaces(request, fds[1:])
+    data, spaces = fds[0], namespaces_of(request, fds[1:])
     inside.enter(spaces)
     inside.become(0, 0, [])
     offset = 0
@@ -166,12 +160,12 @@ def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
         os.chown(path, entry["uid"], entry["gid"])
         if entry["mode"] is not None:
             os.chmod(path, entry["mode"])
-    _answer(reply, {"done": True})
+    answer(reply, {"done": True})
 
 
 def get(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Read a regular file into a memory file. `fds`: that file, then the namespaces."""
-    out, spaces = fds[0], _namespaces(request, fds[1:])
+    out, spaces = fds[0], namespaces_of(request, fds[1:])
     inside.enter(spaces)
     inside.become(0, 0, [])
     fd = os.open(request["path"], os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not make us wait
@@ -181,12 +175,12 @@ def get(request: Request, reply: socket.socket, fds: list[int]) -> None:
     while left > 0 and (piece := os.read(fd, min(left, 1 << 20))):
         os.write(out, piece)
         left -= len(piece)
-    _answer(reply, {"mode": stat.S_IMODE(os.fstat(fd).st_mode), "truncated": left <= 0 and bool(os.read(fd, 1))})
+    answer(reply, {"mode": stat.S_IMODE(os.fstat(fd).st_mode), "truncated": left <= 0 and bool(os.read(fd, 1))})
 
 
 def changed(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """List what a writable layer holds. `fds`: the layer, then the user namespace. Whiteouts are deletions."""
-    upper, spaces = fds[0], _namespaces(request, fds[1:])
+    upper, spaces = fds[0], namespaces_of(request, fds[1:])
     inside.enter(spaces)
     os.setresuid(0, 0, 0)
     found: list[dict[str, object]] = []
@@ -197,12 +191,12 @@ def changed(request: Request, reply: socket.socket, fds: list[int]) -> None:
             info = os.lstat(path)
             deleted = stat.S_ISCHR(info.st_mode) and info.st_rdev == 0
             found.append({"path": "/" + path, "mode": info.st_mode, "size": info.st_size, "deleted": deleted})
-    _answer(reply, sorted(found, key=lambda entry: str(entry["path"])))
+    answer(reply, sorted(found, key=lambda entry: str(entry["path"])))
 
 
 def signal_children(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Kill every process of session `session` (an id inside the sandbox) but its leader."""
-    inside.enter(_namespaces(request, fds))
+    inside.enter(namespaces_of(request, fds))
     pid = os.fork()  # the pid namespace holds from here on
     if pid == 0:
         try:
@@ -217,7 +211,7 @@ def signal_children(request: Request, reply: socket.socket, fds: list[int]) -> N
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
-    _answer(reply, {"done": True})
+    answer(reply, {"done": True})
 
 
 def _session(pid: str) -> int:
@@ -240,89 +234,13 @@ def as_root(request: Request, reply: socket.socket, fds: list[int]) -> None:
             os.execvpe(request["argv"][0], request["argv"], request["env"])
         finally:
             os._exit(127)
-    _answer(reply, {"exit": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])})
-
-
-def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
-    """Run a test module over a sandbox's file system. `fds`: a memory file for the log, then user, mnt and uts namespaces.
-
-    The agent's processes are gone before this is asked for. The tests run as process 1 of fresh pid, net and ipc namespaces:
-    nothing started by them can signal them, and all of it ends with them. Results leave on a pipe that no exec inherits.
-    """
-    from containers.grading import runner  # a grader has it in memory; a keeper does without
-
-    log, spaces = fds[0], _namespaces(request, fds[1:])
-    score = open("/proc/self/oom_score_adj", "w")  # noqa: SIM115 - later, /proc is another's
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    inside.enter(spaces)
-    syscalls.unshare(syscalls.CLONE_NEWPID | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)
-    results, tell = socket.socketpair()  # not a pipe: a link to this descriptor opens nothing
-    inside.set_oom_score(score, 1000)  # inherited
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            results.close()
-            inside.mount_proc()
-            inside.loopback_up()
-            os.setsid()
-            for number in set(_USUAL) - {signal.SIGPIPE}:  # or what tests start would ignore what our caller did
-                signal.signal(number, signal.SIG_DFL)
-            null = os.open("/dev/null", os.O_RDONLY)
-            for wanted, fd in ((0, null), (1, log), (2, log)):
-                os.dup2(fd, wanted)
-            inside.set_limits(request["max_processes"])
-            os.umask(0o022)
-            os.chdir("/")
-            inside.become(0, 0, [])
-            syscalls.limit_own_capabilities()
-            syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-            inside.lock_down()
-            outcome = runner.run(request["source"], request["names"], request["env"], request["seed"], request["user"])
-            tell.sendall(runner.seal(outcome, request["key"]))
-            code = 0
-        finally:
-            os._exit(code)
-    tell.close()
-    inside.set_oom_score(score, 0)
-    _answer(reply, _collect(pid, results, reply, request["timeout"], request["key"]))
-
-
-def _collect(pid: int, results: socket.socket, reply: socket.socket, timeout: float, key: str) -> Request:
-    """Wait for the tests, for the deadline, or for the owner to give up; then end everything they started."""
-    from containers.grading import runner
-
-    began, ended, text = time.monotonic(), os.pidfd_open(pid), b""
-    reason = ""
-    while not reason:
-        left = timeout - (time.monotonic() - began)
-        ready = select.select([results, ended, reply], [], [], max(0.0, left))[0]
-        if results in ready:
-            piece = results.recv(65536)
-            text += piece
-            if not piece:
-                break
-            if len(text) > _MOST_RESULTS:
-                reason = "grader_flooded"
-        elif ended in ready:
-            break
-        else:
-            reason = "grader_deadline" if reply not in ready else "grader_abandoned"
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    status = os.waitpid(pid, 0)[1]
-    if reason:
-        return {"reason": reason}
-    outcome = runner.unseal(text, key)
-    if outcome is None:
-        return {"reason": f"grader_killed_{status & 127}" if status & 127 else "grader_crashed"}
-    return {"outcome": outcome}
+    answer(reply, {"exit": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])})
 
 
 def rehearse(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Nothing, in the way in which others do something."""
     with open("/proc/self/oom_score_adj", "w"):
-        inside.enter(_namespaces(request, fds))
+        inside.enter(namespaces_of(request, fds))
     for refused in (
         lambda: syscalls.mount("", "", "", 0, ""),
         lambda: syscalls.setns(-1, 0),
@@ -331,9 +249,9 @@ def rehearse(request: Request, reply: socket.socket, fds: list[int]) -> None:
         with contextlib.suppress(OSError, ValueError):
             refused()
     with contextlib.suppress(OSError):
-        os.posix_spawnp("", [""], {}, file_actions=[], setsigdef=_USUAL)
+        os.posix_spawnp("", [""], {}, file_actions=[], setsigdef=USUAL_SIGNALS)
     select.select([reply], [], [], 0)
-    _answer(reply, {"done": True})
+    answer(reply, {"done": True})
 
 
 OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
@@ -348,4 +266,4 @@ OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
     "grade": grade,
     "rehearse": rehearse,
 }
-CHILDREN = {"create": ISOLATED, "create_networked": MAPPED, "as_root": MAPPED}  # the others: PLAIN
+CHILDREN = {"create": ISOLATED, "create_networked": MAPPED, "as_root": MAPPED, "grade": GRADING}  # the others: PLAIN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -97,6 +98,21 @@ def test_code_under_test_cannot_reach_the_grader(sandbox: BubblewrapSandbox) -> 
         f"import subprocess; out = subprocess.run(['/bin/bash', '-c', {probe!r}], capture_output=True, text=True); "
         "assert not out.stdout.strip() and 'Permission denied' in out.stderr, out",
     )
+
+
+def test_code_in_the_graders_own_process_cannot_answer_for_it(sandbox: BubblewrapSandbox) -> None:
+    """Whatever it writes wherever it can: without the key it is no result."""
+    forged = json.dumps({"outcome": {"tests": [{"name": "test_a", "passed": True, "message": "", "seconds": 0}]}})
+    result = graded(
+        sandbox,
+        "import os\ndef test_a():\n    for fd in range(3, 64):\n        try:\n"
+        f"            os.write(fd, {forged.encode()!r})\n        except OSError:\n            pass\n    assert False\n",
+    )
+    assert (result.valid, result.reason) == (False, "grader_crashed")
+
+
+def test_a_low_port_can_be_served_where_root_may(sandbox: BubblewrapSandbox) -> None:
+    passes(sandbox, "import socket; socket.create_server(('127.0.0.1', 80)).close()")
 
 
 def test_tests_are_in_no_file(sandbox: BubblewrapSandbox) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from containers.execution import BaseSandbox
-from containers.grading.entered import Place
+from containers.grading.entered import Graded, Place
 from containers.linux.namespaces import Entrance
 from containers.sandbox import DEFAULT_PATH, BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
 from containers.streams import Descriptor, readable
@@ -74,6 +74,7 @@ class BubblewrapSandbox(BaseSandbox):
         self._namespaces: dict[str, int] = {}
         self._fds: list[int] = []
         self._entrance: Entrance | None = None
+        self._graded: Graded | None = None
         self._upper = self._keeper = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
@@ -172,7 +173,12 @@ class BubblewrapSandbox(BaseSandbox):
             os.close(fd)
         if self._entrance is not None:
             self._entrance.close()
-        self.engine.slots.give(self.slot, clean=self._ended or self._entrance is None)
+        clean = self._ended or self._entrance is None
+        try:
+            self._end_grading()
+        except SandboxFault:
+            clean = False
+        self.engine.slots.give(self.slot, clean)
 
     # --- work -------------------------------------------------------------------------------------------------------
 
@@ -268,6 +274,7 @@ class BubblewrapSandbox(BaseSandbox):
         if self.slot.warden.process.poll() is not None:  # and what it made ended with it, at whatever point
             return GradeResult((), "sandbox_lost")
         self.end_processes()
+        self._end_grading()
         self.slot.make_room()
         place = Place(
             namespaces=self._some("user", "mnt", "uts"),
@@ -276,7 +283,14 @@ class BubblewrapSandbox(BaseSandbox):
             env=self.grading_environment(),
             user=(self.built.uid, self.built.gid, self.built.groups),
         )
-        return self.engine.graders.grade(request, place, began)
+        self._graded = self.engine.graders.grade(request, place, began)
+        return self._graded.result
+
+    def _end_grading(self) -> None:
+        """What ran the tests is gone after this; it ends by itself, while its results are looked at."""
+        if self._graded is not None:
+            self._graded, graded = None, self._graded
+            graded.await_end()
 
     def _clock_bind(self) -> list[str]:
         return ["--ro-bind", str(self._clock), CLOCK] if self._clock else []

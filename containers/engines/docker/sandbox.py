@@ -187,7 +187,7 @@ class DockerSandbox(BaseSandbox):
                 env=self.grading_environment(),
                 user=user,
             )
-            return self.engine.graders.grade(request, place, began)
+            return self.engine.graders.grade(request, place, began).await_end()
 
     def close(self) -> None:
         """Destroy it; safe to call twice."""
