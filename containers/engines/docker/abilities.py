@@ -22,15 +22,15 @@ _REMEDIES = {
     Feature.MEMORY_LIMIT: "enable the memory controller",
     Feature.PROCESS_LIMIT: "enable the pids controller",
     Feature.CPU_LIMIT: "enable the cpu controller",
-    Feature.DISK_LIMIT: "keep the daemon's data on xfs with pquota (overlay2) or on btrfs",
+    Feature.DISK_LIMIT: "keep Docker's data on xfs mounted with pquota (overlay2); on btrfs, `btrfs quota rescan`",
     Feature.TERMINAL: "use the embedded engine for `solve --shell`",
     Feature.REGRADING: "nothing: where a second grading matters (mutants), a fresh container is made for it",
     Feature.BUILD_END: "nothing, but steps that end; the task is dropped all the same",
 }
 
 
-def gaps(info: Mapping[str, Any], flavour: Flavour) -> tuple[Gap, ...]:
-    """From what a daemon says of itself."""
+def gaps(info: Mapping[str, Any], flavour: Flavour, *, quota: bool) -> tuple[Gap, ...]:
+    """From what a daemon says of itself, and whether it was seen to limit a container's disk."""
     found: list[Gap] = []
     options: list[str] = info.get("SecurityOptions") or []
     security = " ".join(options)
@@ -39,7 +39,11 @@ def gaps(info: Mapping[str, Any], flavour: Flavour) -> tuple[Gap, ...]:
     for key, feature in _LIMITS.items():
         if not info.get(key, True):
             found.append(Gap(feature, f"the daemon reports {key} as not supported"))
-    found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {info.get('Driver', '?')} has no quota here"))
+    driver = info.get("Driver", "?")
+    if not quota:
+        found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {driver} has no quota here"))
+    elif driver == "btrfs":
+        found.append(Gap(Feature.DISK_LIMIT, "btrfs keeps it only while its quota accounting is consistent"))
     found.append(Gap(Feature.TERMINAL, "programs get no terminal through the daemon"))
     found.append(Gap(Feature.REGRADING, "a stopped container's files are changed by another mount than the graded one"))
     if flavour == "podman":
@@ -58,8 +62,5 @@ def lines(engine: DockerEngine) -> list[Capability]:
         Capability(engine.name, True, version),
         Capability("builder", True, builder, needed=False),
         Capability("grading", True, how),
-        *(
-            Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False)
-            for gap in gaps(info, engine.flavour)
-        ),
+        *(Capability(gap.feature, False, gap.why, _REMEDIES[gap.feature], needed=False) for gap in engine.gaps()),
     ]

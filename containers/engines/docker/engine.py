@@ -15,12 +15,13 @@ import platform
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from docker.errors import APIError
 
 from containers import accounts, health, reaper
-from containers.engines.docker import abilities, images, volume
+from containers.engines.docker import abilities, images, quota, volume
 from containers.engines.docker.builder import buildkit
 from containers.engines.docker.client import LABEL, Flavour, connect, faults
 from containers.engines.docker.files import read
@@ -70,6 +71,7 @@ class DockerEngine:
         self.owner = f"{platform.node()}:{self.state.owner}-{next(_numbers)}"
         self.reaped: object = self.reap()
         self._volume: str | None = None
+        self._sizes: dict[str, int] = {}
 
     # --- what it can do -----------------------------------------------------------------------------------------------
 
@@ -79,7 +81,20 @@ class DockerEngine:
 
     def gaps(self) -> tuple[Gap, ...]:
         """What this daemon cannot do here."""
-        return abilities.gaps(self.info, self.flavour)
+        return abilities.gaps(self.info, self.flavour, quota=self.has_quota)
+
+    @cached_property
+    def has_quota(self) -> bool:
+        """Whether a container's disk can be limited."""
+        return quota.is_there(self)
+
+    def image_bytes(self, built: BuiltImage) -> int:
+        """What an image takes on the daemon's disk, all layers together."""
+        name = built.layers[0]
+        if name not in self._sizes:
+            with faults("looking at an image"):
+                self._sizes[name] = int(self.client.images.get(name).attrs["Size"])
+        return self._sizes[name]
 
     # --- images -------------------------------------------------------------------------------------------------------
 
@@ -183,6 +198,7 @@ class DockerEngine:
             "pids_limit": limits.pids,
             "nano_cpus": int(limits.cpus * 1e9),
             "shm_size": "64m",
+            "storage_opt": quota.option(self, built, limits) if self.has_quota else None,
             "labels": {LABEL: self.owner},
             "healthcheck": {"test": ["NONE"]},
             "detach": True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from containers.sandbox import BuiltImage, Engine, Feature, GradeRequest, Sandbox
@@ -68,7 +70,7 @@ def test_a_fork_bomb_does_not_keep_its_sandbox_from_being_graded(any_engine: Eng
 def test_disk(any_engine: Engine, sandbox: Sandbox, place: str) -> None:
     needs(any_engine, Feature.DISK_LIMIT)
     result = sandbox.exec(f"head -c 64M /dev/zero > {place}/big", timeout=30, user="root")
-    assert result.exit_code != 0 and "No space left" in result.stderr.decode()
+    assert result.exit_code != 0 and re.search("No space left|Disk quota exceeded", result.stderr.decode())
 
 
 def test_a_full_disk_does_not_keep_a_sandbox_from_being_graded(any_engine: Engine, sandbox: Sandbox) -> None:
