@@ -8,13 +8,15 @@ import shutil
 import ssl
 import subprocess
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from containers.engines.docker.client import candidates, connect
-from generators.errors import EngineError
+from containers.engines.docker.files import read
+from generators.errors import EngineError, SandboxFault
 from tests.engines import find_socket
 
 
@@ -101,3 +103,19 @@ def test_a_daemon_behind_certificates_is_reached_by_its_context(config: Path) ->
         with pytest.raises(EngineError, match=address):
             connect("docker")
         server.shutdown()
+
+
+class _BreaksOff:
+    """A container whose daemon ends an archive early, as Podman was seen to under load."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def get_archive(self, path: str) -> tuple[Iterator[bytes], dict[str, str]]:
+        return (piece for piece in [self.data]), {"name": path}
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 100, b"\0" * 512])
+def test_an_archive_that_breaks_off_is_a_fault_of_the_daemon(data: bytes) -> None:
+    with pytest.raises(SandboxFault, match="/etc/passwd"):
+        read(_BreaksOff(data), "/etc/passwd")

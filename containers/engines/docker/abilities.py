@@ -34,11 +34,14 @@ def gaps(info: Mapping[str, Any], flavour: Flavour, *, quota: bool) -> tuple[Gap
     found: list[Gap] = []
     options: list[str] = info.get("SecurityOptions") or []
     security = " ".join(options)
-    if "userns" not in security and "rootless" not in security:
+    rootless = "rootless" in security or info.get("Rootless", False)  # as Docker says it, and as Podman does
+    if "userns" not in security and not rootless:
         found.append(Gap(Feature.ISOLATION, "root inside a container is root outside, behind the daemon's walls"))
     for key, feature in _LIMITS.items():
         if not info.get(key, True):
             found.append(Gap(feature, f"the daemon reports {key} as not supported"))
+        elif rootless and str(info.get("CgroupVersion")) == "1":  # whatever it reports
+            found.append(Gap(feature, "a rootless daemon cannot use control groups of version 1"))
     driver = info.get("Driver", "?")
     if not quota:
         found.append(Gap(Feature.DISK_LIMIT, f"the storage driver {driver} has no quota here"))

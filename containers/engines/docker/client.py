@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tarfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Literal
@@ -94,6 +95,8 @@ def faults(doing: str) -> Generator[None]:
         yield
     except APIError as error:
         raise SandboxFault(f"{doing}: {_explained(error)}") from error
+    except tarfile.TarError as error:
+        raise SandboxFault(f"{doing}: what the daemon sent breaks off ({_short(error)})") from error
     except (DockerException, requests.RequestException, OSError) as error:
         raise SandboxFault(f"{doing}: the daemon did not answer ({_short(error)})") from error
 

@@ -48,12 +48,12 @@ def _first(container: Any, path: str, limit: int) -> tuple[tarfile.TarInfo, byte
             if len(taken) > limit + 64 * _BLOCK:
                 break
         pieces.close()
-    with tarfile.open(fileobj=io.BytesIO(bytes(taken)), mode="r|", ignore_zeros=False) as tar:
-        member = tar.next()
-        if member is None:
-            raise SandboxFault(f"{path} could not be read")
-        start = member.offset_data
-        return member, bytes(taken[start : start + min(member.size, limit)])
+        with tarfile.open(fileobj=io.BytesIO(bytes(taken)), mode="r|", ignore_zeros=False) as tar:
+            member = tar.next()
+            if member is None:
+                raise SandboxFault(f"{path} could not be read")
+            start = member.offset_data
+            return member, bytes(taken[start : start + min(member.size, limit)])
 
 
 def archive(files: Sequence[PutFile]) -> bytes:

@@ -172,7 +172,7 @@ def _saved(engine: DockerEngine, image_id: str, count: int) -> Iterator[bytes]:
             for piece in engine.client.api.get_image(image_id):
                 file.write(piece)
         file.seek(0)
-        with tarfile.open(fileobj=file) as saved:
+        with faults("reading an image"), tarfile.open(fileobj=file) as saved:
             manifest = json.loads(_member(saved, "manifest.json"))
             for name in manifest[0]["Layers"][-count:]:
                 yield _member(saved, name)
