@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from containers.engines.docker.engine import DockerEngine
-from containers.sandbox import BuildFailure, GradeRequest
+from containers.sandbox import BuildFailure, Feature, GradeRequest
 from generators.errors import EngineError
 from generators.task import ContextFile, Image, Limits
-from tests.engines import find_socket, open_engine
+from tests.engines import find_socket, needs, open_engine
 from tests.registry import Registry, serving
 from tests.toys import toy
 
@@ -73,6 +73,8 @@ def test_a_verifier_container_grades_what_cannot_be_entered(elsewhere: DockerEng
     ],
 )
 def test_a_verifier_that_ends_without_results_is_invalid(elsewhere: DockerEngine, body: str, reason: str) -> None:
+    if reason == "grader_killed_9":
+        needs(elsewhere, Feature.MEMORY_LIMIT)
     task = toy()
     with elsewhere.start(elsewhere.build(task.image, task.limits), Limits(memory_mb=256)) as sandbox:
         graded = sandbox.grade(GradeRequest(f"def test_a():\n{body}\n", timeout=3))
