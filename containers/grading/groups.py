@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import threading
 from collections.abc import Generator
+from pathlib import Path
 
 from containers.grading.entered import Seat
 from containers.linux import cgroups
@@ -13,6 +15,17 @@ from generators.task import Limits
 
 _OWN_MB, _OWN_PIDS = 48, 16  # what graders take of a group's limits
 _numbers = itertools.count()  # of the process: two engines in it must not share a group
+
+
+def process_limit(limits: Limits) -> int:
+    """For RLIMIT_NPROC, where no group limits processes: it counts all that the user runs, and a rootless daemon's root is its user."""
+    threads = 0
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                if folder.stat().st_uid == os.geteuid():
+                    threads += sum(1 for _ in (folder / "task").iterdir())
+    return limits.pids + threads
 
 
 class GraderGroups:

@@ -59,7 +59,11 @@ _waiting: list[First] = []  # in a child of the warden: the one made ahead
 def make_ahead(reply: socket.socket) -> None:
     """Have one ready, if this process may; `reply` is this process's alone."""
     with _oom_score(), contextlib.suppress(OSError):
-        _waiting.append(First(ahead=True, unshared=(reply,)))
+        first = First(ahead=True, unshared=(reply,))
+        if first.channel.recv(1):  # it says when it is ready; it may lack a right that making it did not take
+            _waiting.append(first)
+        else:
+            first.end()
 
 
 def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -86,8 +90,8 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     finally:
         status = first.end()
     if outcome is None:
-        killed = f"grader_killed_{status & 127}" if status & 127 else "grader_crashed"
-        answer(reply, {"reason": reason or killed})
+        killed = status & 127 and not said  # one that said something unsealed may have been ended here
+        answer(reply, {"reason": reason or (f"grader_killed_{status & 127}" if killed else "grader_crashed")})
     reply.close()
 
 
@@ -133,6 +137,7 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
             inside.mount_proc()
             tree = syscalls.open_tree("/proc")
             runner.run(_REHEARSAL, [], {}, 0)  # pages that a fork shares are copied now, and not while somebody waits
+            channel.send(b"r")
         message, fds = syscalls.receive_fds(channel, 1, 8)
         if message:
             payload, log, *spaces = fds

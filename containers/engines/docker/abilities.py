@@ -18,7 +18,7 @@ _LIMITS = {
     "CpuCfsQuota": Feature.CPU_LIMIT,
 }
 _REMEDIES = {
-    Feature.ISOLATION: "run the daemon rootless, or with userns-remap",
+    Feature.ISOLATION: "run the daemon rootless as another user, or with userns-remap",
     Feature.MEMORY_LIMIT: "enable the memory controller",
     Feature.PROCESS_LIMIT: "enable the pids controller",
     Feature.CPU_LIMIT: "enable the cpu controller",
@@ -29,14 +29,16 @@ _REMEDIES = {
 }
 
 
-def gaps(info: Mapping[str, Any], flavour: Flavour, *, quota: bool) -> tuple[Gap, ...]:
-    """From what a daemon says of itself, and whether it was seen to limit a container's disk."""
+def gaps(info: Mapping[str, Any], flavour: Flavour, *, quota: bool, own: bool) -> tuple[Gap, ...]:
+    """From what a daemon says of itself, whether it was seen to limit a container's disk, and whether it runs as whoever asks."""
     found: list[Gap] = []
     options: list[str] = info.get("SecurityOptions") or []
     security = " ".join(options)
     rootless = "rootless" in security or info.get("Rootless", False)  # as Docker says it, and as Podman does
     if "userns" not in security and not rootless:
         found.append(Gap(Feature.ISOLATION, "root inside a container is root outside, behind the daemon's walls"))
+    elif rootless and own:
+        found.append(Gap(Feature.ISOLATION, "root inside a container is you outside, behind the daemon's walls"))
     for key, feature in _LIMITS.items():
         if not info.get(key, True):
             found.append(Gap(feature, f"the daemon reports {key} as not supported"))

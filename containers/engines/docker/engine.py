@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import itertools
 import json
+import os
 import platform
 import re
 import time
@@ -81,7 +82,15 @@ class DockerEngine:
 
     def gaps(self) -> tuple[Gap, ...]:
         """What this daemon cannot do here."""
-        return abilities.gaps(self.info, self.flavour, quota=self.has_quota)
+        return abilities.gaps(self.info, self.flavour, quota=self.has_quota, own=self._is_own)
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the daemon runs as whoever asks it."""
+        try:
+            return os.stat(self.address.removeprefix("unix://")).st_uid == os.geteuid()
+        except OSError:
+            return False
 
     @cached_property
     def has_quota(self) -> bool:

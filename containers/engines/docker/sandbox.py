@@ -17,6 +17,7 @@ from containers.engines.docker.program import Program
 from containers.execution import BaseSandbox
 from containers.grading import bundle
 from containers.grading.entered import Place
+from containers.grading.groups import process_limit
 from containers.linux.namespaces import Entrance
 from containers.sandbox import BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
 from generators.errors import SandboxFault
@@ -183,7 +184,7 @@ class DockerSandbox(BaseSandbox):
             place = Place(
                 namespaces=self._entrance.some("user", "mnt", "uts"),
                 seat=seat,
-                max_processes=None if seat else self.limits.pids,
+                max_processes=None if seat else process_limit(self.limits),
                 env=self.grading_environment(),
                 user=user,
             )
