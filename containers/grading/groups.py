@@ -1,4 +1,4 @@
-"""Control groups for graders of containers whose own group ends with them."""
+"""Control groups for graders: a sandbox's own may end with it, be full of what its file systems in memory hold, or be used up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GraderGroups:
 
     @contextlib.contextmanager
     def taken(self, limits: Limits) -> Generator[Seat | None]:
-        """A group with these limits, or None where the machine has none to give."""
+        """A group with these limits, or None where the machine has none to give. After an error it is not used again."""
         key = (limits.memory_mb, limits.pids, limits.cpus)
         with self._lock:
             free = self._free.setdefault(key, [])
@@ -49,15 +49,22 @@ class GraderGroups:
             known = (group, Seat(group.procs_files())) if group else None
         try:
             yield known[1] if known else None
-        finally:
+        except BaseException:
             if known:
-                with self._lock:
-                    free.append(known)
+                _remove(*known)
+            raise
+        if known:
+            with self._lock:
+                free.append(known)
 
     def close(self) -> None:
         """Remove them."""
         with self._lock:
-            for group, seat in itertools.chain.from_iterable(self._free.values()):
-                seat.close()
-                group.remove()
+            for known in itertools.chain.from_iterable(self._free.values()):
+                _remove(*known)
             self._free.clear()
+
+
+def _remove(group: cgroups.Group, seat: Seat) -> None:
+    seat.close()
+    group.remove()

@@ -90,24 +90,6 @@ class Group:
         """The files a process writes its id to in order to join."""
         return [str(folder / "cgroup.procs") for folder in self.folders]
 
-    def used_mb(self) -> int:
-        """Memory that its processes and its file systems in memory hold."""
-        name = "memory.usage_in_bytes" if self.version == 1 else "memory.current"
-        for folder in self.folders:
-            with contextlib.suppress(OSError, ValueError):
-                return int((folder / name).read_text()) >> 20
-        return 0
-
-    def allow(self, memory_mb: int) -> None:
-        """Another limit of memory."""
-        value = str(memory_mb << 20)
-        names = ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes") if self.version == 1 else ("memory.max",)
-        for folder in self.folders:
-            for name in (*names, *names[:1]):  # of the two, one may never be below the other
-                with contextlib.suppress(OSError):
-                    if (folder / name).exists():
-                        (folder / name).write_text(value)
-
     def add(self, pid: int) -> None:
         """Move a process into the group."""
         for file in self.procs_files():

@@ -13,8 +13,9 @@ KINDS = ("user", "mnt", "pid", "net", "ipc", "uts")  # of namespaces, in the ord
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 32, 0x1000, 0x4000, 0x80000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
-_SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429  # on every architecture
-_OPEN_TREE_CLONE, _AT_RECURSIVE, _FROM_DESCRIPTOR, _AT_FDCWD = 1, 0x8000, 4, -100
+MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 2, 4, 8
+_SYS_MOVE_MOUNT, _SYS_FSOPEN, _SYS_FSCONFIG, _SYS_FSMOUNT = 429, 430, 431, 432  # on every architecture
+_CLOSE_ON_EXEC, _FSCONFIG_CREATE, _FROM_DESCRIPTOR, _AT_FDCWD = 1, 6, 4, -100
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
 # What root inside a sandbox keeps: enough for packages, owners and ports below 1024; no mounts, no raw sockets,
@@ -64,15 +65,19 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
     _check(_libc.mount(*arguments), f"mount {target}")
 
 
-def open_tree(path: str) -> int:
-    """open_tree(2): a copy of the mounts at and below `path`, mounted nowhere."""
-    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
-    return _check(_libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, path.encode(), flags), f"open_tree {path}")
+def made_mount(kind: str, flags: int) -> int:
+    """A new file system, mounted nowhere (fsopen(2), fsconfig(2), fsmount(2)), with `flags` as MOUNT_ATTR_*."""
+    context = _check(_libc.syscall(_SYS_FSOPEN, kind.encode(), _CLOSE_ON_EXEC), f"open {kind}")
+    try:
+        _check(_libc.syscall(_SYS_FSCONFIG, context, _FSCONFIG_CREATE, None, None, 0), f"make {kind}")
+        return _check(_libc.syscall(_SYS_FSMOUNT, context, _CLOSE_ON_EXEC, flags), f"mount {kind}")
+    finally:
+        os.close(context)
 
 
-def move_mount(tree: int, target: str) -> None:
-    """move_mount(2) of what `open_tree` returned."""
-    _check(_libc.syscall(_SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), _FROM_DESCRIPTOR), f"mount {target}")
+def move_mount(made: int, target: str) -> None:
+    """move_mount(2) of what `made_mount` returned."""
+    _check(_libc.syscall(_SYS_MOVE_MOUNT, made, b"", _AT_FDCWD, target.encode(), _FROM_DESCRIPTOR), f"mount {target}")
 
 
 def prctl(option: int, argument: int, third: int = 0) -> None:

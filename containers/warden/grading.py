@@ -1,7 +1,7 @@
 """Grading in a warden's child: tests run as process 1 of fresh namespaces, over a sandbox's file system.
 
 Where the warden may, that process is made before it is needed: a copy of a grader costs as much as all the rest of a small
-grading. It waits with its process list mounted aside, enters the sandbox, and takes the list along. An ordinary user may make
+grading. It waits with its process list made, enters the sandbox, and takes the list along. An ordinary user may make
 process namespaces only inside the sandbox's user namespace, so there it is made when the request has come.
 """
 
@@ -127,15 +127,12 @@ def _heard(first: First, reply: socket.socket, timeout: float) -> tuple[bytes, s
 
 def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
     """Process 1: get ready, wait, enter, run, tell."""
-    code, tree = 1, None
+    code, proc = 1, None
     try:
         syscalls.die_with_parent()
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
         if ahead:
-            syscalls.unshare(syscalls.CLONE_NEWNS)
-            syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
-            inside.mount_proc()
-            tree = syscalls.open_tree("/proc")
+            proc = inside.made_proc()
             runner.run(_REHEARSAL, [], {}, 0)  # pages that a fork shares are copied now, and not while somebody waits
             channel.send(b"r")
         message, fds = syscalls.receive_fds(channel, 1, 8)
@@ -145,7 +142,7 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
             inside.enter(namespaces_of(request, spaces))
             for fd in (payload, *spaces):
                 os.close(fd)
-            _settle(request, log, tree)
+            _settle(request, log, inside.made_proc() if proc is None else proc)
             outcome = runner.run(request["source"], request["names"], request["env"], request["seed"], request["user"])
             channel.sendall(runner.seal(outcome, request["key"]))
             channel.shutdown(socket.SHUT_WR)  # its memory is given back before its descriptors are
@@ -154,14 +151,10 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
         os._exit(code)
 
 
-def _settle(request: Request, log: int, tree: int | None) -> None:
+def _settle(request: Request, log: int, proc: int) -> None:
     """Where tests run: no network, a process list of their own, the log as their output, the rights of root inside."""
     syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)  # here, so that they belong to root inside
-    if tree is None:
-        inside.mount_proc()
-    else:
-        syscalls.move_mount(tree, "/proc")
-        os.close(tree)
+    inside.mount_proc(proc)
     inside.loopback_up()
     os.setsid()
     for number in set(USUAL_SIGNALS) - {signal.SIGPIPE}:  # or what tests start would ignore what our caller did

@@ -90,11 +90,18 @@ def redirect(stdin: int, stdout: int, stderr: int) -> None:
     os.closerange(3, 256)
 
 
-def mount_proc() -> None:
-    """A process list of this pid namespace's own, with the kernel's settings read-only: where the sandbox shares the host's user
-    namespace, its root could write them."""
+def made_proc() -> int:
+    """A process list of this pid namespace's own, mounted nowhere yet."""
+    flags = syscalls.MOUNT_ATTR_NOSUID | syscalls.MOUNT_ATTR_NODEV | syscalls.MOUNT_ATTR_NOEXEC
+    return syscalls.made_mount("proc", flags)
+
+
+def mount_proc(made: int) -> None:
+    """Put it in place, with the kernel's settings read-only: where the sandbox shares the host's user namespace, its root could
+    write them."""
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
-    syscalls.mount("proc", "/proc", "proc", flags)
+    syscalls.move_mount(made, "/proc")
+    os.close(made)
     for name in _READ_ONLY:
         path = f"/proc/{name}"
         if os.path.exists(path):

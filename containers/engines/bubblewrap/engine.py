@@ -16,6 +16,7 @@ from containers import layers, probe, reaper, rootfs
 from containers.engines.bubblewrap.sandbox import BubblewrapSandbox
 from containers.engines.bubblewrap.slots import Slots
 from containers.grading.entered import Graders
+from containers.grading.groups import GraderGroups
 from containers.linux import cgroups, identity
 from containers.proof import leak
 from containers.sandbox import BuiltImage, Capability, Feature, Gap, StartOptions
@@ -54,6 +55,7 @@ class BubblewrapEngine:
         self.hierarchy = cgroups.detect()
         self._clock_lock = threading.Lock()
         self.graders = Graders(self.ids)
+        self.groups = GraderGroups(self.hierarchy, self.state.owner)
         self._keeper: Warden | None = None
         self._keeper_lock = threading.Lock()
         self.slots = Slots(self.hierarchy, self.ids, self.state.owner)
@@ -140,6 +142,7 @@ class BubblewrapEngine:
         if self._keeper is not None:
             self._keeper.close()
         self.graders.close()
+        self.groups.close()
 
     def gaps(self) -> tuple[Gap, ...]:
         """Limits, where this machine gives no control groups."""

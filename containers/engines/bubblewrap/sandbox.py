@@ -75,6 +75,7 @@ class BubblewrapSandbox(BaseSandbox):
         self._fds: list[int] = []
         self._entrance: Entrance | None = None
         self._graded: Graded | None = None
+        self._seats = contextlib.ExitStack()
         self._upper = self._keeper = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
@@ -275,11 +276,11 @@ class BubblewrapSandbox(BaseSandbox):
             return GradeResult((), "sandbox_lost")
         self.end_processes()
         self._end_grading()
-        self.slot.make_room()
+        seat = self._seats.enter_context(self.engine.groups.taken(self.limits))
         place = Place(
             namespaces=self._some("user", "mnt", "uts"),
-            seat=self.slot.seat,
-            max_processes=None if self.slot.group else self.limits.pids,
+            seat=seat,
+            max_processes=None if seat else self.limits.pids,
             env=self.grading_environment(),
             user=(self.built.uid, self.built.gid, self.built.groups),
         )
@@ -288,9 +289,10 @@ class BubblewrapSandbox(BaseSandbox):
 
     def _end_grading(self) -> None:
         """What ran the tests is gone after this; it ends by itself, while its results are looked at."""
-        if self._graded is not None:
-            self._graded, graded = None, self._graded
-            graded.await_end()
+        graded, self._graded = self._graded, None
+        with self._seats.pop_all():
+            if graded is not None:
+                graded.await_end()
 
     def _clock_bind(self) -> list[str]:
         return ["--ro-bind", str(self._clock), CLOCK] if self._clock else []

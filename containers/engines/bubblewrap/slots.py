@@ -9,43 +9,30 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from containers.grading.entered import Seat
 from containers.linux import cgroups
 from containers.linux.identity import IdMap
 from containers.warden.client import Warden
 from generators.errors import SandboxFault
 from generators.task import Limits
 
-_KEEPER_MB, _KEEPER_PIDS = 48, 16  # what keeper, graders and bubblewrap take of a group's limits
-_HELD_MB = 64  # that keepers and graders hold themselves, about
+_KEEPER_MB, _KEEPER_PIDS = 48, 16  # what keeper and bubblewrap take of a group's limits
 _Key = tuple[int, int, float]
 _numbers = itertools.count()  # of the process: two engines in it must not share a group
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A keeper and its group, and the graders in it; `group` and `seat` are None where the machine has none to give."""
+    """A keeper and its group; `group` is None where the machine has none to give."""
 
     warden: Warden
     group: cgroups.Group | None
-    seat: Seat | None
     key: _Key
-    roomy: list[int] = field(default_factory=list[int], compare=False)  # not empty while more is allowed than at first
-
-    def make_room(self) -> None:
-        """Give who comes next as much memory as there was at first, whatever file systems in memory hold by now. Set back with the
-        next sandbox."""
-        if self.group and (used := self.group.used_mb()) > _HELD_MB:
-            self.group.allow(used + self.key[0] + _KEEPER_MB)
-            self.roomy.append(used)
 
     def close(self) -> None:
         """End the keeper and whatever is in the group, and remove it."""
         self.warden.close()
-        if self.seat:
-            self.seat.close()
         if self.group:
             self.group.remove()
 
@@ -66,9 +53,6 @@ class Slots:
             while self._free.get(key):
                 slot = self._free[key].pop()
                 if slot.warden.process.poll() is None:
-                    if slot.group and slot.roomy:
-                        slot.group.allow(limits.memory_mb + _KEEPER_MB)
-                        slot.roomy.clear()
                     return slot
                 self._all.discard(slot)
                 slot.close()
@@ -88,7 +72,7 @@ class Slots:
             if group:
                 group.remove()
             raise
-        slot = Slot(warden, group, Seat(group.procs_files()) if group else None, key)
+        slot = Slot(warden, group, key)
         with self._lock:
             self._all.add(slot)
         return slot
