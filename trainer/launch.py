@@ -149,6 +149,7 @@ def _of_every_process(run: RunFolder, preset: Preset) -> dict[str, str]:
         "VERL_ENGINE_DEVICE": "cuda",
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # lets the engine do its own work: one process less that imports all
         "GLIBC_TUNABLES": _KEPT_MEMORY,
         "TORCH_COMPILE_DISABLE": "1",  # compiling takes longer than it saves in a short run
         "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin would take the processor from the sandboxes

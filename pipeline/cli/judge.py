@@ -54,7 +54,7 @@ def use(backend: str, base_url: str | None, check: bool, out: Out) -> None:
 @judge.command()
 @json_option
 def show(out: Out) -> None:
-    """Show the judge that is in use, and the last changes."""
+    """Show the judge that is in use, and the last changes. Exit code 2 if its file is damaged."""
     place, problem = backend_path(), ""
     try:
         chosen = read_backend(place)
@@ -85,6 +85,8 @@ def show(out: Out) -> None:
             console.print(out.table(heads, rows))
 
     out.result(value, tell)
+    if problem:
+        raise click.exceptions.Exit(2)
 
 
 @judge.command("eval", short_help="How good judges are on transcripts of known quality.")

@@ -77,7 +77,7 @@ def test_a_broken_file_is_shown_as_such(file: Path, capsys: pytest.CaptureFixtur
     file.write_text("{")
     code, out, _ = termforge(capsys, "show", "--json")
     value = json.loads(out)
-    assert code == 0 and value["judge"] is None and "cannot be read" in value["problem"]
+    assert code == 2 and value["judge"] is None and "cannot be read" in value["problem"]
     assert "cannot be read" in termforge(capsys, "show")[1]
 
 

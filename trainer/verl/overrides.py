@@ -258,6 +258,7 @@ def _validation(preset: Preset) -> Values:
 
 def _rollout_on_cpu(context: int) -> Values:
     return {
+        "+engine_kwargs.vllm.distributed_executor_backend": "uni",  # see VLLM_ENABLE_V1_MULTIPROCESSING in trainer/launch.py
         "enforce_eager": True,
         "free_cache_engine": False,
         "+enable_sleep_mode": False,
