@@ -34,6 +34,7 @@ class GraderGroups:
     def __init__(self, hierarchy: cgroups.Hierarchy, owner: str) -> None:
         self.hierarchy, self.owner = hierarchy, owner
         self._free: dict[tuple[int, int, float], list[tuple[cgroups.Group, Seat]]] = {}
+        self._all: list[tuple[cgroups.Group, Seat]] = []
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -47,24 +48,32 @@ class GraderGroups:
             name = f"{self.owner}-grader-{next(_numbers)}"
             group = cgroups.make(self.hierarchy, name, limits.memory_mb + _OWN_MB, limits.pids + _OWN_PIDS, limits.cpus)
             known = (group, Seat(group.procs_files())) if group else None
+            if known:
+                with self._lock:
+                    self._all.append(known)
         try:
             yield known[1] if known else None
         except BaseException:
             if known:
-                _remove(*known)
+                self._remove(known)
             raise
         if known:
             with self._lock:
                 free.append(known)
 
     def close(self) -> None:
-        """Remove them."""
+        """Remove them, also what is still in use."""
         with self._lock:
-            for known in itertools.chain.from_iterable(self._free.values()):
-                _remove(*known)
+            known, self._all = self._all, []
             self._free.clear()
+        for group, seat in known:
+            seat.close()
+            group.remove()
 
-
-def _remove(group: cgroups.Group, seat: Seat) -> None:
-    seat.close()
-    group.remove()
+    def _remove(self, known: tuple[cgroups.Group, Seat]) -> None:
+        with self._lock:
+            if known in self._all:
+                self._all.remove(known)
+        group, seat = known
+        seat.close()
+        group.remove()

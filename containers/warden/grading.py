@@ -56,14 +56,15 @@ class First:
 _waiting: list[First] = []  # in a child of the warden: the one made ahead
 
 
-def make_ahead(reply: socket.socket) -> None:
-    """Have one ready, if this process may; `reply` is this process's alone."""
+def make_ahead(reply: socket.socket) -> bool:
+    """Have one ready, if this process may: whether it does. `reply` is this process's alone."""
     with _oom_score(), contextlib.suppress(OSError):
         first = First(ahead=True, unshared=(reply,))
         if first.channel.recv(1):  # it says when it is ready; it may lack a right that making it did not take
             _waiting.append(first)
         else:
             first.end()
+    return bool(_waiting)
 
 
 def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.linux import cgroups
+from containers.sandbox import GradeRequest
 from containers.shell import Shell
 from generators.task import Limits
 from tests.toys import toy
@@ -36,3 +40,20 @@ def test_a_shell_outlives_a_flood_of_processes(engine: BubblewrapEngine) -> None
         flood = shell.run("bomb() { bomb | bomb & }; bomb; while :; do :; done", 2)  # sleep may find no process left
         assert flood.timed_out
         assert shell.run("echo alive", 10).stdout == b"alive\n"
+
+
+def groups_of(engine: BubblewrapEngine) -> set[str]:
+    """Those of this process."""
+    return {name for name in cgroups.find(engine.hierarchy) if name.startswith(engine.state.owner)}
+
+
+def test_an_engine_that_ends_takes_the_group_of_a_grading_with_it(engine: BubblewrapEngine) -> None:
+    """Also where nobody closed the sandbox."""
+    if not engine.hierarchy.roots:
+        pytest.skip("no control groups on this machine")
+    before = groups_of(engine)
+    with BubblewrapEngine(engine.state) as another:
+        sandbox = another.start(another.build(toy().image, LIMITS), LIMITS)
+        assert sandbox.grade(GradeRequest(toy().completion_tests.source)).valid
+        assert len(groups_of(engine) - before) == 2  # its own, and that of the grading
+    assert groups_of(engine) <= before
