@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 300
 _CONFLICT = 409
+_ENDED = ("exited", "stopped")
 
 
 def ensure(engine: DockerEngine) -> str:
@@ -36,6 +37,8 @@ def ensure(engine: DockerEngine) -> str:
                 return name
             engine.say("Making the grader's volume, once ...")
             maker = _started(engine, name, tool.layers[0])
+        if maker.status in _ENDED:  # Podman waits long for one that has ended, but was not tidied up after
+            return name
         code = int(maker.wait(timeout=_SECONDS)["StatusCode"])
         if code:
             said = maker.logs(tail=3).decode(errors="replace").strip()
@@ -50,7 +53,7 @@ def _known(engine: DockerEngine, name: str) -> Any | None:
         maker: Any = engine.client.containers.get(name)
     except NotFound:
         return None
-    if maker.status == "created" or (maker.status == "exited" and maker.attrs["State"]["ExitCode"]):
+    if maker.status == "created" or (maker.status in _ENDED and maker.attrs["State"]["ExitCode"]):
         maker.remove(force=True)
         return None
     return maker

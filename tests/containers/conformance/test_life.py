@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -76,6 +78,14 @@ def _mounts() -> list[str]:
     return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if home in line]
 
 
+def tried(work: Callable[[], str]) -> str:
+    """A busy daemon at times loses what a short program says: a fault, which whoever uses sandboxes tries again."""
+    for _ in range(2):
+        with contextlib.suppress(SandboxFault):
+            return work()
+    return work()
+
+
 def test_eight_at_once(any_engine: Engine, built: BuiltImage) -> None:
     everybody = threading.Barrier(8, timeout=60)
 
@@ -83,7 +93,9 @@ def test_eight_at_once(any_engine: Engine, built: BuiltImage) -> None:
         with any_engine.start(built, LIMITS) as sandbox:
             everybody.wait()  # all eight are there
             sandbox.put([PutFile("/srv/number", str(number).encode())])
-            results = [said(sandbox, f"echo $(( $(cat /srv/number) * {turn} ))") for turn in range(3)]
+            results = [
+                tried(lambda turn=turn: said(sandbox, f"echo $(( $(cat /srv/number) * {turn} ))")) for turn in range(3)
+            ]
             return ",".join([*results, sandbox.get("/srv/number").decode()])
 
     with ThreadPoolExecutor(8) as threads:
