@@ -27,10 +27,13 @@ def is_there(engine: DockerEngine) -> bool:
     Raises:
         SandboxFault: the daemon is gone.
     """
-    if engine.flavour != "docker" or engine.info.get("Driver") not in _DRIVERS:
+    driver, status = engine.info.get("Driver"), dict(engine.info.get("DriverStatus") or [])
+    if engine.flavour != "docker" or driver not in _DRIVERS:
+        return False
+    if driver == "overlay2" and status.get("Backing Filesystem") != "xfs":
         return False
     api = engine.client.api
-    with faults("looking for disk limits"):
+    with engine.locked("quota"), faults("looking for disk limits"):
         name = f"termforge/empty:{engine.state.owner}"
         repository, _, tag = name.partition(":")
         api.import_image_from_data(_nothing(), repository=repository, tag=tag)
