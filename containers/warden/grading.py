@@ -58,7 +58,7 @@ _waiting: list[First] = []  # in a child of the warden: the one made ahead
 
 def make_ahead(reply: socket.socket) -> bool:
     """Have one ready, if this process may: whether it does. `reply` is this process's alone."""
-    with _oom_score(), contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
         first = First(ahead=True, unshared=(reply,))
         if first.channel.recv(1):  # it says when it is ready; it may lack a right that making it did not take
             _waiting.append(first)
@@ -137,6 +137,9 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
             runner.run(_REHEARSAL, [], {}, 0)  # pages that a fork shares are copied now, and not while somebody waits
             channel.send(b"r")
         message, fds = syscalls.receive_fds(channel, 1, 8)
+        if ahead:  # only now: while it waited, it was not to be killed for what others took
+            with open("/proc/self/oom_score_adj", "w") as score:
+                inside.set_oom_score(score, 1000)
         if message:
             payload, log, *spaces = fds
             request: Request = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
