@@ -76,7 +76,15 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     log, spaces = fds[0], namespaces_of(request, fds[1:])
     if _waiting:
         first = _waiting.pop()
-        first.send(request, fds)
+        try:
+            first.send(request, fds)
+        except OSError:  # it was killed while it waited: what ran in its group took all memory
+            first.end()
+            with open("/proc/self/ns/pid") as own:
+                syscalls.setns(own.fileno(), syscalls.CLONE_NEWPID)  # else there is no making another
+            first = First(ahead=True, unshared=(reply,))
+            first.channel.recv(1)
+            first.send(request, fds)
     else:
         with _oom_score():
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)

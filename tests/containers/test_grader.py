@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
 from containers.grading.score import score
+from containers.linux import cgroups
 from containers.sandbox import GradeRequest, GradeResult, TestResult
 from generators.task import CompletionTests, Limits, TestSpec
 from tests.toys import toy
@@ -71,6 +76,29 @@ def test_out_of_memory_is_invalid(sandbox: BubblewrapSandbox, engine: Bubblewrap
         pytest.skip("no memory control group on this machine")
     result = graded(sandbox, "def test_a():\n    x = bytearray(1 << 30)\n")
     assert (result.valid, result.reason) == (False, "grader_killed_9")
+
+
+def test_one_that_was_killed_while_it_waited_is_replaced(sandbox: BubblewrapSandbox, engine: BubblewrapEngine) -> None:
+    if not engine.hierarchy.roots:
+        pytest.skip("no control groups on this machine: a grading's own processes cannot be told from others")
+    passes(sandbox, "pass")
+    time.sleep(0.5)  # until the next one waits
+    groups = [group for name, group in cgroups.find(engine.hierarchy).items() if "-grader-" in name]
+    waiting = [pid for group in groups for pid in group.pids() if own_namespace(pid)]
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+    assert waiting
+    time.sleep(0.5)  # until they have ended
+    passes(sandbox, "pass")
+
+
+def own_namespace(pid: int) -> bool:
+    """Whether it is process 1 of a process namespace of its own."""
+    try:
+        line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("NSpid:"))
+    except OSError:
+        return False
+    return len(line.split()) > 2
 
 
 def test_agents_processes_are_gone_first(sandbox: BubblewrapSandbox) -> None:
