@@ -36,7 +36,8 @@ def is_there(engine: DockerEngine) -> bool:
     with engine.locked("quota"), faults("looking for disk limits"):
         name = f"termforge/empty:{engine.state.owner}"
         repository, _, tag = name.partition(":")
-        api.import_image_from_data(_nothing(), repository=repository, tag=tag)
+        label = [f"LABEL {LABEL}={engine.owner}"]  # by which it is found where this process is killed
+        api.import_image_from_data(_nothing(), repository=repository, tag=tag, changes=label)
         try:
             made: Any = api.create_container(
                 name, ["none"], labels={LABEL: engine.owner}, host_config=api.create_host_config(storage_opt=_TRIED)
