@@ -14,6 +14,7 @@ from generators import families
 from generators.bases import preamble
 from generators.errors import TaskError, UsageError
 from generators.family import Content, Draft, Draw, Family, near_misses, with_truth
+from generators.problems import first_problem
 from generators.seeds import stream
 from generators.task import (
     Axes,
@@ -72,8 +73,7 @@ def write_task(family: Family, seed: int, serial: int, difficulty: Difficulty) -
     try:
         return record(family, family.draft(draw), draw, seed)
     except ValidationError as error:
-        problem = error.errors()[0]
-        raise TaskError(f"family {family.name} (serial {serial}): {problem['msg']}") from error
+        raise TaskError(f"family {family.name} (serial {serial}): {first_problem(error)}") from error
     except TaskError:
         raise
     except Exception as error:

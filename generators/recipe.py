@@ -24,6 +24,7 @@ from pydantic import Field, ValidationError, model_validator
 from generators.difficulty import Observed
 from generators.errors import RecipeError
 from generators.family import Family
+from generators.problems import one_problem
 from generators.procedural import all_families
 from generators.seeds import stream
 from generators.strict_yaml import read_mapping
@@ -145,11 +146,10 @@ def explain_override(recipe: Recipe, changes: dict[str, object]) -> Recipe:
 def explain(error: ValidationError) -> str:
     """The first problem of a validation as one line."""
     problem = error.errors()[0]
-    where = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
+        where = ".".join(str(part) for part in problem["loc"])
         return f"unknown key {where!r}; known are {', '.join(sorted(Recipe.model_fields))}"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+    return one_problem(problem)
 
 
 def plan(recipe: Recipe) -> list[Order]:

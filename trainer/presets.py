@@ -19,6 +19,7 @@ import yaml
 from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
 
 from generators.errors import UsageError
+from generators.problems import one_problem
 from generators.strict_yaml import read_mapping
 from generators.task import Record, Text
 from trainer.curriculum import CurriculumSettings
@@ -308,8 +309,8 @@ def _explain(error: ValidationError) -> str:
     """The first problem as one line; an unknown key before all others."""
     problems = error.errors()
     problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
-    where = ".".join(str(part) for part in problem["loc"])
     if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg']}" if where else problem["msg"].removeprefix("Value error, ")
+        return one_problem(problem)
+    where = ".".join(str(part) for part in problem["loc"])
     near = nearest_key(where)
     return f"unknown key {where!r}; " + (f"the nearest is {near!r}" if near else "`verl.KEY` passes one on to verl")

@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from generators.chat.model import Usage
 from generators.errors import UsageError
+from generators.problems import first_problem
 from generators.task import Record
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -74,6 +75,4 @@ def _read(path: Path) -> tuple[Price, ...]:
     except yaml.YAMLError as error:
         raise UsageError(f"prices {path}: not YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UsageError(f"prices {path}: {where}: {first['msg']}") from error
+        raise UsageError(f"prices {path}: {first_problem(error, 'the file')}") from error

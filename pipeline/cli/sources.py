@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from generators.errors import RecipeError, TaskError, UsageError
 from generators.evidence import Evidence
+from generators.problems import first_problem
 from generators.recipe import Recipe, load_recipe
 from generators.task import Task
 from pipeline.exchange.rows import from_row, read_parquet
@@ -71,9 +72,7 @@ def _task_file(path: Path) -> Task:
     except ValueError as error:
         if not isinstance(error, ValidationError):
             raise TaskError(f"{path} is not JSON: {error}") from error
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise TaskError(f"{path} is not a valid task: {where} {problem['msg']}".replace("  ", " ")) from error
+        raise TaskError(f"{path} is not a valid task: {first_problem(error)}") from error
 
 
 def _everywhere() -> Iterator[Path]:

@@ -18,6 +18,7 @@ from containers.state import storage
 from generators.digest import canonical_json
 from generators.errors import TaskError
 from generators.evidence import Evidence
+from generators.problems import first_problem
 from generators.task import Task
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
@@ -117,7 +118,8 @@ def from_row(row: Mapping[str, Any]) -> tuple[Task, Evidence | None]:
         verdicts = [verdict | {"figures": json.loads(verdict["figures"])} for verdict in stated["verdicts"]]
         return task, Evidence.model_validate(stated | {"verdicts": verdicts}).bound_to(task)
     except (ValidationError, KeyError, TypeError, ValueError) as error:
-        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
+        missing = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        problem = first_problem(error) if isinstance(error, ValidationError) else missing
         raise TaskError(f"row {row.get('id', '?')} is not a valid task: {problem}") from error
 
 

@@ -34,6 +34,7 @@ from agent.observation import Observation
 from agent.trajectory import Call, End, Item, Status, Step, Trajectory
 from generators.chat.model import Usage
 from generators.errors import RecipeError
+from generators.problems import first_problem
 from generators.strict_yaml import read_mapping
 from generators.task import Record
 from trainer.judge.rubric import Span, judge_data
@@ -133,9 +134,7 @@ def load_cases(path: Path | None = None) -> tuple[Case, ...]:
         written = _File.model_validate(values)
         return tuple(_case(name, case, written.tasks[case.task]) for name, case in written.cases.items())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise RecipeError(f"judge cases {path}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
+        raise RecipeError(f"judge cases {path}: {first_problem(error)}") from error
     except ValueError as error:
         raise RecipeError(f"judge cases {path}: {error}") from error
 

@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from agent.styles.style import base_style
 from generators.errors import RecipeError
+from generators.problems import first_problem
 from generators.strict_yaml import read_mapping
 from generators.task import WEIGHT_TOLERANCE, Record
 
@@ -226,6 +227,4 @@ def _loaded(path: Path) -> Rubric:
     try:
         return Rubric.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "rubric"
-        raise RecipeError(f"rubric {path}: {where}: {cast(str, first['msg']).removeprefix('Value error, ')}") from error
+        raise RecipeError(f"rubric {path}: {first_problem(error)}") from error
