@@ -6,6 +6,5 @@ the descriptors of each sandbox. When its owner goes, it goes; when it goes, eve
 (parent-death signal).
 """
 
-# Kinds of waiting children: as the warden is; in new user and mount namespaces; in new network, ipc and uts namespaces too; with
-# the process ready that will run tests.
-PLAIN, MAPPED, ISOLATED, GRADING = b"p", b"m", b"i", b"g"
+# Kinds of waiting children: as the warden is; in new user and mount namespaces; in new network, ipc and uts namespaces too.
+PLAIN, MAPPED, ISOLATED = b"p", b"m", b"i"

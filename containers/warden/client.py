@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, cast
 
 import containers
@@ -41,10 +42,13 @@ class OperationError(SandboxFault):
 
 
 class Reply:
-    """The answers to one request. Closing it early tells the child to give up."""
+    """The answers to one request. Closing it early tells the child to give up.
 
-    def __init__(self, channel: socket.socket) -> None:
-        self.channel = channel
+    `make_next` has the child made that the next such request will find waiting: when asked to, at the latest on closing.
+    """
+
+    def __init__(self, channel: socket.socket, make_next: Callable[[], None]) -> None:
+        self.channel, self.make_next = channel, make_next
 
     def wait(self, timeout: float) -> bool:
         """Whether an answer (or the end) arrived in time."""
@@ -93,6 +97,7 @@ class Reply:
     def close(self) -> None:
         """Hang up."""
         self.channel.close()
+        self.make_next()
 
     def __enter__(self) -> Reply:
         return self
@@ -126,13 +131,13 @@ class Channel:
             except OSError:
                 child.close()
                 raise
-            with self._lock, contextlib.suppress(OSError):  # the next call meets it
-                self._ask(kind)
+            if kind == PLAIN:
+                self._make_next(kind)
         except OSError as error:
             raise SandboxFault(f"the warden is gone ({error.strerror or error})") from error
         finally:
             os.close(payload)
-        return Reply(child)
+        return Reply(child, partial(self._make_next, kind))
 
     def _child(self, kind: bytes) -> socket.socket:
         """The socket to a child that waits."""
@@ -146,25 +151,30 @@ class Channel:
                 self._waiting[came] = socket.socket(fileno=fds[0])
             return self._waiting.pop(kind)
 
+    def _make_next(self, kind: bytes) -> None:
+        """Have the next child of this kind made: after a request was sent, and where it takes namespaces of its own when that is
+        served, so that it does not hold up what was asked for: the kernel has locks, and a machine few processors."""
+        with self._lock, contextlib.suppress(OSError):  # the next call meets it
+            self._ask(kind)
+
     def _ask(self, kind: bytes) -> None:
-        """Have the next child of this kind made: after a request was sent, so that this does not hold up what it asks for."""
         if kind not in self._asked and kind not in self._waiting:
             self._control.send(kind)
             self._asked.add(kind)
 
-    def branch(self, procs: Sequence[str]) -> Channel:
-        """Another warden like this one: a copy that has joined a control group, once for all that it will fork. It ends when
-        its channel is closed."""
+    def branch(self, procs: Sequence[str]) -> Channel | Lane:
+        """A copy of this grader that has joined a control group, once for all that it will fork. It ends when what leads to it is
+        closed."""
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with self.call("branch", {"procs": list(procs)}, [other.fileno()]) as reply:
-                reply.receive(_READY_SECONDS)
+                ahead = bool(reply.receive(_READY_SECONDS)["ahead"])
         except BaseException:
             own.close()
             raise
         finally:
             other.close()
-        return Channel(own)
+        return Lane(own) if ahead else Channel(own)
 
     def close(self) -> None:
         """Let it end, and what waits for work with it."""
@@ -173,6 +183,35 @@ class Channel:
             for child in self._waiting.values():
                 child.close()
             self._waiting.clear()
+
+
+class Lane:
+    """A socket to a grader that serves one request after another (containers/warden/grading.py: `serve`)."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+
+    def grade(self, request: Mapping[str, Any], fds: Sequence[int]) -> Reply:
+        """Send a request, with memory files for results and log, and the namespaces.
+
+        Raises:
+            SandboxFault: the grader is gone.
+        """
+        payload = memory_file(json.dumps(request).encode())
+        own, other = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [str(request["timeout"]).encode()], [payload, other.fileno(), *fds])
+        except OSError as error:
+            own.close()
+            raise SandboxFault(f"the grader is gone ({error.strerror or error})") from error
+        finally:
+            os.close(payload)
+            other.close()
+        return Reply(own, lambda: None)
+
+    def close(self) -> None:
+        """Let it end."""
+        self._control.close()
 
 
 def _search_path() -> list[str]:

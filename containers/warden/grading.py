@@ -1,7 +1,7 @@
 """Grading in a warden's child: tests run as process 1 of fresh namespaces, over a sandbox's file system.
 
-Where the warden may, that process is made before it is needed: a copy of a grader costs as much as all the rest of a small
-grading. It waits with its process list made, enters the sandbox, and takes the list along. An ordinary user may make
+A grader with a control group of its own makes that process before it is needed: a copy of a grader costs as much as all the rest
+of a small grading. It waits with its process list made, enters the sandbox, and takes the list along. An ordinary user may make
 process namespaces only inside the sandbox's user namespace, so there it is made when the request has come.
 """
 
@@ -20,88 +20,139 @@ from typing import NoReturn
 from containers.grading import runner
 from containers.linux import syscalls
 from containers.warden import inside
-from containers.warden.protocol import USUAL_SIGNALS, Request, answer, namespaces_of
+from containers.warden.protocol import USUAL_SIGNALS, Request, answer, answer_failure, namespaces_of
 
 _MOST_RESULTS = 16 << 20  # bytes
 _REHEARSAL = "def test_a():\n    assert 1\n"
 
 
 class First:
-    """Process 1 of a process namespace of its own: told where to go and what to run, it runs it and says the results."""
+    """Process 1 of a process namespace of its own: told where to go and what to run, it runs it and says the results.
+
+    `unshared`: sockets of this process that what runs there must not have.
+    """
 
     def __init__(self, *, ahead: bool, unshared: tuple[socket.socket, ...] = ()) -> None:
-        syscalls.unshare(syscalls.CLONE_NEWPID)
         self.channel, far = socket.socketpair()  # not a pipe: a link to this descriptor opens nothing
-        self.pid = os.fork()
+        self._said_ready = False
+        self.pid = _forked_as_first(again=ahead)
         if self.pid == 0:
-            for other in (self.channel, *unshared):  # what runs here may not answer in its parent's place
+            for other in (self.channel, *unshared):
                 other.close()
             _serve(far, ahead=ahead)
         far.close()
 
-    def send(self, request: Request, fds: list[int]) -> None:
-        """What it waits for. `fds`: the log, then the namespaces to enter."""
-        payload = os.memfd_create("tests", os.MFD_CLOEXEC)
-        os.write(payload, json.dumps(request).encode())
+    def ready(self) -> bool:
+        """Whether one that is made ahead lives and waits; it may lack a right that making it did not take."""
+        self._said_ready = self._said_ready or bool(self.channel.recv(1))
+        return self._said_ready
+
+    def send(self, payload: int, fds: list[int]) -> None:
+        """What it waits for. `payload`: a memory file with the request; `fds`: the log, then the namespaces to enter.
+
+        Raises:
+            OSError: it was killed.
+        """
+        if not self.ready():
+            raise BrokenPipeError
         socket.send_fds(self.channel, [b"t"], [payload, *fds])
-        os.close(payload)
 
     def end(self) -> int:
         """End it, and with it all that it started; its exit status."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+        self.channel.close()
         return os.waitpid(self.pid, 0)[1]
 
 
-_waiting: list[First] = []  # in a child of the warden: the one made ahead
+def _forked_as_first(*, again: bool) -> int:
+    """Fork process 1 of a new process list. Once in a process's life, or `again`, where it has the right to go back."""
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY) if again else -1
+    syscalls.unshare(syscalls.CLONE_NEWPID)
+    pid = os.fork()
+    if again:
+        if pid:
+            syscalls.setns(own, syscalls.CLONE_NEWPID)
+        os.close(own)
+    return pid
 
 
-def make_ahead(reply: socket.socket) -> bool:
-    """Have one ready, if this process may: whether it does. `reply` is this process's alone."""
+def made_ahead(*unshared: socket.socket) -> First | None:
+    """One that waits, if this process has the rights that it takes."""
     with contextlib.suppress(OSError):
-        first = First(ahead=True, unshared=(reply,))
-        if first.channel.recv(1):  # it says when it is ready; it may lack a right that making it did not take
-            _waiting.append(first)
-        else:
-            first.end()
-    return bool(_waiting)
+        first = First(ahead=True, unshared=unshared)
+        if first.ready():
+            return first
+        first.end()
+    return None
+
+
+def serve(control: socket.socket, first: First) -> None:
+    """Grade for one owner, one grading after another. A request is the seconds that it may take, with descriptors: a memory file
+    with all else of it, the socket for the answers, the memory file for results, that for the log, then the namespaces.
+
+    Neither tests nor results are read here: what the next grading runs could find them in the memory that it has a copy of.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    while True:
+        timeout, fds = syscalls.receive_fds(control, 64, 32)
+        if not timeout:
+            return
+        payload, answers, results, *to_enter = fds
+        with socket.socket(fileno=answers) as reply:
+            try:
+                first = _told(first, payload, to_enter, (control, reply))
+                for fd in (payload, *to_enter):
+                    os.close(fd)
+                _hear_out(first, float(timeout), reply, results)
+            except OSError as error:
+                with contextlib.suppress(OSError):  # the owner may be gone
+                    answer_failure(reply, error)
+                return
+            os.close(results)
+        first = First(ahead=True, unshared=(control,))
+
+
+def _told(first: First, payload: int, fds: list[int], unshared: tuple[socket.socket, ...]) -> First:
+    """The one that was made ahead has its request; or another, where what ran in its group took all memory, and it was killed."""
+    try:
+        first.send(payload, fds)
+    except OSError:
+        first.end()
+        first = First(ahead=True, unshared=unshared)
+        first.send(payload, fds)
+    return first
 
 
 def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
-    """Run a test module. `fds`: a memory file for the log, then user, mnt and uts namespaces.
+    """Run a test module. `fds`: memory files for results and log, then user, mnt and uts namespaces.
 
     The agent's processes are gone before this is asked for. Nothing that tests start can signal them, and all of it ends with
     them. Results come first; the end of `reply` says that all is gone.
     """
-    log, spaces = fds[0], namespaces_of(request, fds[1:])
-    if _waiting:
-        first = _waiting.pop()
-        try:
-            first.send(request, fds)
-        except OSError:  # it was killed while it waited: what ran in its group took all memory
-            first.end()
-            with open("/proc/self/ns/pid") as own:
-                syscalls.setns(own.fileno(), syscalls.CLONE_NEWPID)  # else there is no making another
-            first = First(ahead=True, unshared=(reply,))
-            first.channel.recv(1)
-            first.send(request, fds)
-    else:
-        with _oom_score():
-            syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-            inside.enter(spaces)
-            first = First(ahead=False, unshared=(reply,))
-        first.send({**request, "kinds": []}, [log])
-    said, reason = _heard(first, reply, request["timeout"])
-    outcome = None if reason else runner.unseal(said, request["key"])
+    results, log, *rest = fds
+    with _oom_score():
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+        inside.enter(namespaces_of(request, rest))
+        first = First(ahead=False, unshared=(reply,))
+    payload = os.memfd_create("tests", os.MFD_CLOEXEC)
+    os.write(payload, json.dumps({**request, "kinds": []}).encode())
+    first.send(payload, [log])
+    os.close(payload)
+    _hear_out(first, request["timeout"], reply, results)
+    reply.close()
+
+
+def _hear_out(first: First, timeout: float, reply: socket.socket, results: int) -> None:
+    """Answer when there are results, or why there are none; return when all has ended."""
     try:
-        if outcome is not None:
-            answer(reply, {"outcome": outcome})
+        size, reason = _heard(first, reply, timeout, results)
+        if size and not reason:
+            answer(reply, {"reason": ""})
     finally:
         status = first.end()
-    if outcome is None:
-        killed = status & 127 and not said  # one that said something unsealed may have been ended here
-        answer(reply, {"reason": reason or (f"grader_killed_{status & 127}" if killed else "grader_crashed")})
-    reply.close()
+    if reason or not size:
+        answer(reply, {"reason": reason or (f"grader_killed_{status & 127}" if status & 127 else "grader_crashed")})
 
 
 @contextlib.contextmanager
@@ -115,23 +166,29 @@ def _oom_score() -> Generator[None]:
             inside.set_oom_score(score, 0)
 
 
-def _heard(first: First, reply: socket.socket, timeout: float) -> tuple[bytes, str]:
-    """What the tests said, until they have ended, the deadline is there, or the owner gives up: then with the reason."""
-    began, ended, text = time.monotonic(), os.pidfd_open(first.pid), b""
-    while True:
-        left = timeout - (time.monotonic() - began)
-        ready = select.select([first.channel, ended, reply], [], [], max(0.0, left))[0]
-        if first.channel in ready:
-            with contextlib.suppress(ConnectionResetError):
-                if piece := first.channel.recv(65536):
-                    text += piece
-                    if len(text) > _MOST_RESULTS:
-                        return b"", "grader_flooded"
-                    continue
-            return text, ""
-        if ended in ready:
-            return text, ""
-        return b"", "grader_deadline" if reply not in ready else "grader_abandoned"
+def _heard(first: First, reply: socket.socket, timeout: float, results: int) -> tuple[int, str]:
+    """Put what the tests say into a memory file until they have ended, the deadline is there, or the owner gives up: how many
+    bytes, and the reason where it was cut short."""
+    began, size, room = time.monotonic(), 0, bytearray(65536)
+    ended = os.pidfd_open(first.pid)
+    try:
+        while True:
+            left = timeout - (time.monotonic() - began)
+            ready = select.select([first.channel, ended, reply], [], [], max(0.0, left))[0]
+            if first.channel in ready:
+                with contextlib.suppress(ConnectionResetError):
+                    if count := first.channel.recv_into(room):
+                        size += os.write(results, memoryview(room)[:count])
+                        if size > _MOST_RESULTS:
+                            return size, "grader_flooded"
+                        continue
+                return size, ""
+            if ended in ready:
+                return size, ""
+            return size, "grader_deadline" if reply not in ready else "grader_abandoned"
+    finally:
+        os.close(ended)
+        room[:] = bytes(len(room))
 
 
 def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
@@ -143,7 +200,7 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
         if ahead:
             proc = inside.made_proc()
             runner.run(_REHEARSAL, [], {}, 0)  # pages that a fork shares are copied now, and not while somebody waits
-            channel.send(b"r")
+        channel.send(b"r")
         message, fds = syscalls.receive_fds(channel, 1, 8)
         if ahead:  # only now: while it waited, it was not to be killed for what others took
             with open("/proc/self/oom_score_adj", "w") as score:

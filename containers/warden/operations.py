@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from containers.linux import syscalls
-from containers.warden import GRADING, ISOLATED, MAPPED, inside
+from containers.warden import ISOLATED, MAPPED, inside
 from containers.warden.protocol import USUAL_SIGNALS, Request, answer, namespaces_of
 
 _NOT_STARTED = 127  # as shells say it
@@ -266,4 +266,4 @@ OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
     "grade": grade,
     "rehearse": rehearse,
 }
-CHILDREN = {"create": ISOLATED, "create_networked": MAPPED, "as_root": MAPPED, "grade": GRADING}  # the others: PLAIN
+CHILDREN = {"create": ISOLATED, "create_networked": MAPPED, "as_root": MAPPED}  # the others: PLAIN

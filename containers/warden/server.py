@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
-from containers.warden import GRADING, ISOLATED, MAPPED, inside, operations
+from containers.warden import ISOLATED, MAPPED, inside, operations
+from containers.warden.protocol import answer, answer_failure
 
 GRADER, KEEPER = "grader", "keeper"
 _MAPPED = (MAPPED, ISOLATED)  # in a user namespace of their own
@@ -57,8 +58,7 @@ class Server:
                 if kind == ISOLATED:
                     syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS)
                     inside.loopback_up()
-                if kind != GRADING or not _made_ahead(theirs):
-                    _rehearse()
+                _rehearse()
                 _serve_one(theirs)
             finally:
                 os._exit(0)
@@ -67,12 +67,6 @@ class Server:
             self.ids.write(pid)
             ours.send(b"!")
         return ours
-
-
-def _made_ahead(reply: socket.socket) -> bool:
-    from containers.warden import grading  # a grader has it in memory
-
-    return grading.make_ahead(reply)
 
 
 def _rehearse() -> None:
@@ -101,21 +95,24 @@ def _serve_one(reply: socket.socket) -> None:
             _branch(request, reply, fds[1])
         operations.OPERATIONS[name.decode()](request, reply, fds[1:])
     except Exception as error:
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        place = f" ({where.tb_frame.f_code.co_name}:{where.tb_lineno})" if where is not None else ""
-        text = f"{type(error).__name__}: {error}{place}"
-        reply.send(json.dumps({"error": text}).encode())
+        answer_failure(reply, error)
 
 
 def _branch(request: dict[str, Any], reply: socket.socket, control_fd: int) -> NoReturn:
-    """In a child: be a warden of its own, in a control group. A branch makes no mapped namespaces."""
+    """In a child: be a grader in a control group, for one grading after another; where the right is missing to make the process
+    for the next one ahead, a warden as the first one is, that makes no mapped namespaces."""
+    from containers.warden import grading  # a grader has it in memory
+
     inside.join_groups(request["procs"])
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    reply.send(b'{"ready": true}')
+    control = socket.socket(fileno=control_fd)
+    first = grading.made_ahead(reply, control)
+    answer(reply, {"ahead": first is not None})
     reply.close()
-    Server(socket.socket(fileno=control_fd), IdMap(0, 0, 0, 0, helper=False)).serve()
+    if first is not None:
+        grading.serve(control, first)
+    else:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        Server(control, IdMap(0, 0, 0, 0, helper=False)).serve()
     os._exit(0)
 
 

@@ -59,7 +59,7 @@ def life(engine: Engine, built: BuiltImage, watch: Stopwatch) -> None:
         graded = watch.time(
             "grade", lambda: sandbox.grade(GradeRequest(task.completion_tests.source, ("test_sum", "test_kept")))
         )
-        assert all(test.passed for test in graded.tests), graded
+        assert graded.valid and all(test.passed for test in graded.tests), graded
     watch.taken.setdefault("whole_gate", []).append(1000 * (time.perf_counter() - began))
 
 
