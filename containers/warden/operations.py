@@ -31,8 +31,11 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
 def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Become bubblewrap, in namespaces made ahead. `fds`: keeper's stdin and stdout, its stderr, the info pipe.
 
-    With `scratch` the writable layer is a private tmpfs of `disk_mb`, seen by no other process and gone with the sandbox; a
-    descriptor of it is sent to the owner, for looking at what changed.
+    With `scratch` the writable layer is a private tmpfs of `disk_mb`, seen by no other process and gone with the sandbox. Sent to
+    the owner: a descriptor of this process, to end it by, and one of that layer, for looking at what changed.
+
+    Children are ignored from here on, in bubblewrap too: so the sandbox's first process is born with it, and the kernel reaps
+    what is orphaned inside.
     """
     stdin, stdout, stderr, info = fds
     os.setgroups([])
@@ -40,13 +43,15 @@ def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
     os.setresuid(0, 0, 0)
     if request["hostname"]:
         socket.sethostname(request["hostname"])
+    to_send = [os.pidfd_open(os.getpid())]
     if request["scratch"]:
         scratch = request["scratch"]
         syscalls.mount("tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID, f"size={request['disk_mb']}m,mode=0755")
         os.mkdir(f"{scratch}/upper")
         os.mkdir(f"{scratch}/work")
-        upper = os.open(f"{scratch}/upper", os.O_PATH | os.O_DIRECTORY)
-        socket.send_fds(reply, [b'{"upper": true}'], [upper])
+        to_send.append(os.open(f"{scratch}/upper", os.O_PATH | os.O_DIRECTORY))
+    socket.send_fds(reply, [b"{}"], to_send)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.dup2(info, 200)
     os.dup2(stdin, 0)
     os.dup2(stdout, 1)

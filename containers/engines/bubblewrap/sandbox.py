@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import re
+import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from containers.engines.bubblewrap.engine import BubblewrapEngine
 
 _INFO_FD = 200
+_CHILD = re.compile(rb'"child-pid": (\d+)')
 CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
 _START_SECONDS = 30.0
 _SHM_BYTES = 64 << 20  # as much as Docker gives
@@ -31,9 +33,8 @@ _BASIC = (
     *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm"),
     *("--remount-ro", "/dev", "--chdir", "/", "--clearenv"),
 )
-# The first process: nothing inside can kill it, children that it ignores are reaped by the kernel, it echoes a line when it is
-# there, and ends with its input. The shell's own commands: a program more would cost as much as half of all mounts.
-_FIRST = ("--as-pid-1", "sh", "-c", "trap '' CHLD; read -r line; echo; read -r line")
+# The first process: nothing inside can kill it, it echoes a line when it is there, and ends with its input.
+_FIRST = ("--as-pid-1", "cat")
 
 
 class _Program:
@@ -77,7 +78,7 @@ class BubblewrapSandbox(BaseSandbox):
         self._entrance: Entrance | None = None
         self._graded: Graded | None = None
         self._seats = contextlib.ExitStack()
-        self._upper = self._keeper = -1
+        self._upper = self._keeper = self._monitor = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
 
@@ -134,10 +135,10 @@ class BubblewrapSandbox(BaseSandbox):
             for fd in (keeper_read, keeper_out, info_write):
                 os.close(fd)
         try:
-            if not persistent:
-                _, fds = reply.receive_with_fds(_START_SECONDS)
-                self._upper = fds[0]
-                self._fds += fds
+            _, fds = reply.receive_with_fds(_START_SECONDS)
+            self._fds += fds
+            self._monitor, *upper_fds = fds
+            self._upper = upper_fds[0] if upper_fds else -1
             self._become_ready(ready, info, errors)
         except BaseException:
             self.close()
@@ -147,15 +148,15 @@ class BubblewrapSandbox(BaseSandbox):
         return self
 
     def _become_ready(self, ready: int, info: int, errors: int) -> None:
-        """Wait until the keeper echoes a byte: only then do all mounts exist. Then hold on to the namespaces."""
+        """Hold on to the first process and its namespaces, and wait until it echoes a byte: only then do all mounts exist."""
         os.write(self._keeper, b"\n")
-        if not readable([Descriptor(ready)], _START_SECONDS) or not os.read(ready, 1):
-            said = read_memory_file(errors).decode(errors="replace").strip().splitlines()
-            raise SandboxFault(f"bubblewrap did not start: {said[-1] if said else 'no message'}")
-        pid = int(json.loads(os.read(info, 65536))["child-pid"])
-        self._entrance = Entrance.of(pid)
-        if self._entrance is None:
-            raise SandboxFault("the sandbox ended before it was ready")
+        said = os.read(info, 65536) if readable([Descriptor(info)], _START_SECONDS) else b""
+        child = _CHILD.search(said)  # what follows may not be written yet
+        self._entrance = Entrance.of(int(child[1])) if child else None
+        ends = [Descriptor(ready), *([Descriptor(self._entrance.process)] if self._entrance else [])]
+        if self._entrance is None or ends[0] not in readable(ends, _START_SECONDS) or not os.read(ready, 1):
+            lines = read_memory_file(errors).decode(errors="replace").strip().splitlines()
+            raise SandboxFault(f"bubblewrap did not start: {lines[-1] if lines else 'no message'}")
         self._namespaces = self._entrance.namespaces
 
     def end_processes(self) -> None:
@@ -171,6 +172,9 @@ class BubblewrapSandbox(BaseSandbox):
         self._closed = True
         with contextlib.suppress(SandboxFault):
             self.end_processes()
+        if self._monitor >= 0:
+            with contextlib.suppress(ProcessLookupError):  # it does not see that its child ended
+                signal.pidfd_send_signal(self._monitor, signal.SIGKILL)
         for fd in self._fds:
             os.close(fd)
         if self._entrance is not None:
