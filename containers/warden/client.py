@@ -42,13 +42,10 @@ class OperationError(SandboxFault):
 
 
 class Reply:
-    """The answers to one request. Closing it early tells the child to give up.
+    """The answers to one request. Closing it early tells the child to give up; `on_close` is called then."""
 
-    `make_next` has the child made that the next such request will find waiting: when asked to, at the latest on closing.
-    """
-
-    def __init__(self, channel: socket.socket, make_next: Callable[[], None]) -> None:
-        self.channel, self.make_next = channel, make_next
+    def __init__(self, channel: socket.socket, on_close: Callable[[], None]) -> None:
+        self.channel, self._on_close = channel, on_close
 
     def wait(self, timeout: float) -> bool:
         """Whether an answer (or the end) arrived in time."""
@@ -97,7 +94,7 @@ class Reply:
     def close(self) -> None:
         """Hang up."""
         self.channel.close()
-        self.make_next()
+        self._on_close()
 
     def __enter__(self) -> Reply:
         return self
@@ -131,7 +128,7 @@ class Channel:
             except OSError:
                 child.close()
                 raise
-            if kind == PLAIN:
+            if kind == PLAIN:  # what it is for may last as long as its sandbox
                 self._make_next(kind)
         except OSError as error:
             raise SandboxFault(f"the warden is gone ({error.strerror or error})") from error
@@ -152,8 +149,8 @@ class Channel:
             return self._waiting.pop(kind)
 
     def _make_next(self, kind: bytes) -> None:
-        """Have the next child of this kind made: after a request was sent, and where it takes namespaces of its own when that is
-        served, so that it does not hold up what was asked for: the kernel has locks, and a machine few processors."""
+        """Have the child made that the next request will find: after one was sent, or, where a child takes namespaces of its own, after
+        it was served, so that this does not hold up what was asked for: the kernel has locks, and a machine few processors."""
         with self._lock, contextlib.suppress(OSError):  # the next call meets it
             self._ask(kind)
 

@@ -6,10 +6,12 @@ import time
 
 import pytest
 
-from containers.engines.bubblewrap.engine import BubblewrapEngine
+from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
+from containers.engines.bubblewrap.slots import Slot
 from containers.linux import cgroups
-from containers.sandbox import GradeRequest
+from containers.sandbox import GradeRequest, StartOptions
 from containers.shell import Shell
+from generators.errors import SandboxFault
 from generators.task import Limits
 from tests.toys import toy
 
@@ -25,7 +27,29 @@ def test_a_sandboxs_control_group_is_empty_after_it(engine: BubblewrapEngine) ->
     sandbox = engine.start(engine.build(toy().image, LIMITS), LIMITS)
     sandbox.exec("setsid sleep 99 > /dev/null 2>&1 &", timeout=10)
     sandbox.close()
-    slot = sandbox.slot
+    emptied(sandbox.slot)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (("--no-such-option",), "Unknown option"),  # before it forks
+        (("--ro-bind", "/nowhere", "/mnt"), "Can't find source path /nowhere"),  # after
+    ],
+)
+def test_one_that_cannot_start_says_why_at_once_and_leaves_nothing(
+    engine: BubblewrapEngine, wrong: tuple[str, ...], why: str
+) -> None:
+    sandbox = BubblewrapSandbox(engine, engine.build(toy().image, LIMITS), LIMITS, StartOptions())
+    began = time.monotonic()
+    with pytest.raises(SandboxFault, match=why):
+        sandbox.open(binds=wrong)
+    assert time.monotonic() - began < 10, "it waited for what had ended"
+    emptied(sandbox.slot)
+
+
+def emptied(slot: Slot) -> None:
+    """Nothing is in a slot's group but its keeper, and what waits for work."""
     group, keeper = slot.group, {slot.warden.process.pid}
     children = 2  # of the keeper, which wait for the next request
     deadline = time.monotonic() + 5

@@ -149,7 +149,8 @@ class BubblewrapSandbox(BaseSandbox):
 
     def _become_ready(self, ready: int, info: int, errors: int) -> None:
         """Hold on to the first process and its namespaces, and wait until it echoes a byte: only then do all mounts exist."""
-        os.write(self._keeper, b"\n")
+        with contextlib.suppress(BrokenPipeError):  # it has ended: what it said comes below
+            os.write(self._keeper, b"\n")
         said = os.read(info, 65536) if readable([Descriptor(info)], _START_SECONDS) else b""
         child = _CHILD.search(said)  # what follows may not be written yet
         self._entrance = Entrance.of(int(child[1])) if child else None
