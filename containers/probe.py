@@ -17,6 +17,8 @@ from generators.errors import EngineError
 LOW_DISK = 3 << 30
 NAMESPACE_REMEDY = "sudo sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"
 
+DELEGATION_REMEDY = "run as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes ..."
+
 
 def install_bwrap(state: State) -> tuple[Path, dict[str, str]]:
     """Copy bubblewrap to where mapped ids can execute it; its path and the environment it needs.
@@ -135,10 +137,7 @@ def _mmdebstrap(state: State) -> Capability:
 def _groups() -> Capability:
     hierarchy = cgroups.detect()
     if not hierarchy.roots:
-        remedy = "run as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes ..."
-        return Capability(
-            "limits by control groups", False, "none can be made here: memory and cpu are unlimited", remedy, False
-        )
+        return Capability("limits by control groups", False, "none can be made here", DELEGATION_REMEDY, False)
     missing = sorted(set(cgroups.CONTROLLERS) - set(hierarchy.roots))
     detail = f"version {hierarchy.version}: {', '.join(hierarchy.roots)}" + (
         f"; not {', '.join(missing)}" if missing else ""

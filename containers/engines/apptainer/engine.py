@@ -52,7 +52,13 @@ class ApptainerEngine(BubblewrapEngine):
 
     def probe(self) -> list[Capability]:
         """What this machine can do for the engine."""
-        return [*_program_lines(), *_shared_lines(self.state), self._enclosure_line(), self._cache_line()]
+        return [
+            *_program_lines(),
+            *_shared_lines(self.state),
+            self._enclosure_line(),
+            self._cache_line(),
+            *self.gap_lines(),
+        ]
 
     def build(self, image: Image, limits: Limits) -> BuiltImage:
         """Build an image over the shared image of its packages, or find it."""

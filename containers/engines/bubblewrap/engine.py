@@ -103,7 +103,7 @@ class BubblewrapEngine:
 
     def probe(self) -> list[Capability]:
         """What this machine can do for sandboxes."""
-        return probe.bubblewrap(self.state)
+        return [*probe.bubblewrap(self.state), *self.gap_lines()]
 
     def build(self, image: Image, limits: Limits) -> BuiltImage:
         """Build an image step by step, reusing every layer that is there."""
@@ -152,6 +152,10 @@ class BubblewrapEngine:
             for controller, feature in lacking.items()
             if controller not in self.hierarchy.roots
         )
+
+    def gap_lines(self) -> list[Capability]:
+        """For `doctor`: by name what tasks do without."""
+        return [Capability(gap.feature, False, gap.why, probe.DELEGATION_REMEDY, needed=False) for gap in self.gaps()]
 
     def __enter__(self) -> Self:
         return self

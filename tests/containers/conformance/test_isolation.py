@@ -140,4 +140,4 @@ def test_root_inside_is_nobody_outside(any_engine: Engine, sandbox: Sandbox) -> 
     mark = f"59.{os.getpid()}"
     sandbox.exec(f"sleep {mark} > /dev/null 2>&1 & {await_sleeps(1)}", timeout=10, user="root")
     owners = {Path(f"/proc/{pid}").stat().st_uid for pid in on_host(mark.encode())}
-    assert owners and not owners & {0, os.getuid()}
+    assert owners and 0 not in owners  # an ordinary user's sandboxes can be nobody else: `doctor` says whom
