@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from containers.linux import cgroups, identity, seccomp
-from containers.sandbox import Capability
+from containers.sandbox import Capability, Feature, Gap
 from containers.state import State, storage
 from generators.digest import sha256_hex
 from generators.errors import EngineError
@@ -79,7 +79,7 @@ def bubblewrap(state: State) -> list[Capability]:
         _user_namespaces(),
         _overlay(),
         _mmdebstrap(state),
-        _groups(),
+        *_groups(),
         _filter(),
         _disk(state),
     ]
@@ -134,15 +134,25 @@ def _mmdebstrap(state: State) -> Capability:
     return Capability("mmdebstrap", bool(program) or made, detail, "sudo apt-get install mmdebstrap")
 
 
-def _groups() -> Capability:
+def limit_gaps(hierarchy: cgroups.Hierarchy) -> tuple[Gap, ...]:
+    """Limits that tasks go without, where this machine gives no control groups."""
+    return tuple(
+        Gap(feature, f"no control group with the {controller} controller can be made here")
+        for controller, feature in (("memory", Feature.MEMORY_LIMIT), ("cpu", Feature.CPU_LIMIT))
+        if controller not in hierarchy.roots
+    )
+
+
+def _groups() -> list[Capability]:
     hierarchy = cgroups.detect()
+    gaps = [Capability(gap.feature, False, gap.why, DELEGATION_REMEDY, needed=False) for gap in limit_gaps(hierarchy)]
     if not hierarchy.roots:
-        return Capability("limits by control groups", False, "none can be made here", DELEGATION_REMEDY, False)
+        return gaps
     missing = sorted(set(cgroups.CONTROLLERS) - set(hierarchy.roots))
     detail = f"version {hierarchy.version}: {', '.join(hierarchy.roots)}" + (
         f"; not {', '.join(missing)}" if missing else ""
     )
-    return Capability("limits by control groups", not missing, detail, "enable the missing controllers", False)
+    return [Capability("limits by control groups", not missing, detail, "enable the missing controllers", False), *gaps]
 
 
 def _filter() -> Capability:

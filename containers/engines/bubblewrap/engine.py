@@ -19,7 +19,7 @@ from containers.grading.entered import Graders
 from containers.grading.groups import GraderGroups
 from containers.linux import cgroups, identity
 from containers.proof import leak
-from containers.sandbox import BuiltImage, Capability, Feature, Gap, StartOptions
+from containers.sandbox import BuiltImage, Capability, Gap, StartOptions
 from containers.state import State, default_state
 from containers.stock import FolderStock
 from containers.warden.client import Warden
@@ -103,7 +103,7 @@ class BubblewrapEngine:
 
     def probe(self) -> list[Capability]:
         """What this machine can do for sandboxes."""
-        return [*probe.bubblewrap(self.state), *self.gap_lines()]
+        return probe.bubblewrap(self.state)
 
     def build(self, image: Image, limits: Limits) -> BuiltImage:
         """Build an image step by step, reusing every layer that is there."""
@@ -146,16 +146,7 @@ class BubblewrapEngine:
 
     def gaps(self) -> tuple[Gap, ...]:
         """Limits, where this machine gives no control groups."""
-        lacking = {"memory": Feature.MEMORY_LIMIT, "cpu": Feature.CPU_LIMIT}
-        return tuple(
-            Gap(feature, f"no control group with the {controller} controller can be made here")
-            for controller, feature in lacking.items()
-            if controller not in self.hierarchy.roots
-        )
-
-    def gap_lines(self) -> list[Capability]:
-        """For `doctor`: by name what tasks do without."""
-        return [Capability(gap.feature, False, gap.why, probe.DELEGATION_REMEDY, needed=False) for gap in self.gaps()]
+        return probe.limit_gaps(self.hierarchy)
 
     def __enter__(self) -> Self:
         return self
