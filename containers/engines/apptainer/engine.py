@@ -57,7 +57,6 @@ class ApptainerEngine(BubblewrapEngine):
             *_shared_lines(self.state),
             self._enclosure_line(),
             self._cache_line(),
-            *self.gap_lines(),
         ]
 
     def build(self, image: Image, limits: Limits) -> BuiltImage:
