@@ -66,7 +66,9 @@ class Reply:
         while True:
             if not self.wait(deadline - time.monotonic()):
                 raise SandboxFault(f"the warden did not answer within {timeout:g} s")
-            piece, got = syscalls.receive_fds(self.channel, _MESSAGE, 4)
+            piece, got = b"", list[int]()
+            with contextlib.suppress(ConnectionResetError):
+                piece, got = syscalls.receive_fds(self.channel, _MESSAGE, 4)
             fds += got
             if not piece:
                 raise SandboxFault("the warden ended before it answered")
@@ -87,8 +89,10 @@ class Reply:
         """
         deadline = time.monotonic() + timeout
         while self.wait(deadline - time.monotonic()):
-            if not self.channel.recv(_MESSAGE):
-                return
+            with contextlib.suppress(ConnectionResetError):
+                if self.channel.recv(_MESSAGE):
+                    continue
+            return
         raise SandboxFault(f"the warden's child did not end within {timeout:g} s")
 
     def close(self) -> None:

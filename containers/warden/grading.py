@@ -20,9 +20,11 @@ from typing import NoReturn
 from containers.grading import runner
 from containers.linux import syscalls
 from containers.warden import inside
-from containers.warden.protocol import USUAL_SIGNALS, Request, answer, answer_failure, namespaces_of
+from containers.warden.protocol import USUAL_SIGNALS, Request, answer, namespaces_of
 
 _MOST_RESULTS = 16 << 20  # bytes
+_READY_SECONDS = 30.0
+_MOST_DESCRIPTORS = 4096  # as `inside.set_limits` has it
 _REHEARSAL = "def test_a():\n    assert 1\n"
 
 
@@ -39,8 +41,10 @@ class First:
         if self.pid == 0:
             for other in (self.channel, *unshared):
                 other.close()
+            _close_all_but(far)
             _serve(far, ahead=ahead)
         far.close()
+        self.channel.settimeout(_READY_SECONDS)
 
     def ready(self) -> bool:
         """Whether one that is made ahead lives and waits; it may lack a right that making it did not take."""
@@ -51,7 +55,7 @@ class First:
         """What it waits for. `payload`: a memory file with the request; `fds`: the log, then the namespaces to enter.
 
         Raises:
-            OSError: it was killed.
+            OSError: it was killed, or never got so far.
         """
         if not self.ready():
             raise BrokenPipeError
@@ -99,29 +103,42 @@ def serve(control: socket.socket, first: First) -> None:
         if not timeout:
             return
         payload, answers, results, *to_enter = fds
-        with socket.socket(fileno=answers) as reply:
-            try:
-                first = _told(first, payload, to_enter, (control, reply))
-                for fd in (payload, *to_enter):
-                    os.close(fd)
+        with (
+            socket.socket(fileno=answers) as reply,
+            contextlib.suppress(BrokenPipeError),
+        ):  # its owner may give up on a grading
+            first, told = _told(first, payload, to_enter, (control, reply))
+            for fd in (payload, *to_enter):
+                os.close(fd)
+            if told:
                 _hear_out(first, float(timeout), reply, results)
-            except OSError as error:
-                with contextlib.suppress(OSError):  # the owner may be gone
-                    answer_failure(reply, error)
-                return
-            os.close(results)
+            else:
+                answer(reply, {"reason": "grader_lost"})
+        os.close(results)
         first = First(ahead=True, unshared=(control,))
 
 
-def _told(first: First, payload: int, fds: list[int], unshared: tuple[socket.socket, ...]) -> First:
-    """The one that was made ahead has its request; or another, where what ran in its group took all memory, and it was killed."""
-    try:
-        first.send(payload, fds)
-    except OSError:
-        first.end()
-        first = First(ahead=True, unshared=unshared)
-        first.send(payload, fds)
-    return first
+def _told(first: First, payload: int, fds: list[int], unshared: tuple[socket.socket, ...]) -> tuple[First, bool]:
+    """Give the one that was made ahead its request; or another, where what ran in its group took all memory, and it was killed."""
+    for more in (1, 0):
+        try:
+            first.send(payload, fds)
+        except OSError:
+            first.end()
+            if more:
+                first = First(ahead=True, unshared=unshared)
+        else:
+            return first, True
+    return first, False
+
+
+def _close_all_but(*kept: socket.socket) -> None:
+    """Close what this process has by descent and has no use for: a test may open what an agent made a link to one of them."""
+    first = 3
+    for fd in sorted(channel.fileno() for channel in kept):
+        os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, _MOST_DESCRIPTORS)
 
 
 def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -209,15 +226,22 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
             payload, log, *spaces = fds
             request: Request = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
             inside.enter(namespaces_of(request, spaces))
-            for fd in (payload, *spaces):
-                os.close(fd)
             _settle(request, log, inside.made_proc() if proc is None else proc)
+            _close_all_but(channel)
+            _end_with(channel)
             outcome = runner.run(request["source"], request["names"], request["env"], request["seed"], request["user"])
             channel.sendall(runner.seal(outcome, request["key"]))
             channel.shutdown(socket.SHUT_WR)  # its memory is given back before its descriptors are
             code = 0
     finally:
         os._exit(code)
+
+
+def _end_with(channel: socket.socket) -> None:
+    """End if what this was made for has ended: while credentials changed, nothing told this process."""
+    with contextlib.suppress(BlockingIOError):
+        if not channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+            os._exit(1)
 
 
 def _settle(request: Request, log: int, proc: int) -> None:

@@ -17,15 +17,6 @@ def answer(reply: socket.socket, value: object) -> None:
     reply.sendall(json.dumps(value).encode())
 
 
-def answer_failure(reply: socket.socket, error: Exception) -> None:
-    """Say what went wrong, and where."""
-    where = error.__traceback__
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    place = f" ({where.tb_frame.f_code.co_name}:{where.tb_lineno})" if where is not None else ""
-    reply.send(json.dumps({"error": f"{type(error).__name__}: {error}{place}"}).encode())
-
-
 def namespaces_of(request: Request, fds: list[int]) -> dict[str, int]:
     """The descriptors of namespaces that came with a request, by kind."""
     return dict(zip(request["kinds"], fds, strict=True))

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
 from containers.warden import ISOLATED, MAPPED, inside, operations
-from containers.warden.protocol import answer, answer_failure
+from containers.warden.protocol import answer
 
 GRADER, KEEPER = "grader", "keeper"
 _MAPPED = (MAPPED, ISOLATED)  # in a user namespace of their own
@@ -95,7 +95,11 @@ def _serve_one(reply: socket.socket) -> None:
             _branch(request, reply, fds[1])
         operations.OPERATIONS[name.decode()](request, reply, fds[1:])
     except Exception as error:
-        answer_failure(reply, error)
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f" ({where.tb_frame.f_code.co_name}:{where.tb_lineno})" if where is not None else ""
+        answer(reply, {"error": f"{type(error).__name__}: {error}{place}"})
 
 
 def _branch(request: dict[str, Any], reply: socket.socket, control_fd: int) -> NoReturn:

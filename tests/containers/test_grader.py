@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from containers.engines.bubblewrap.engine import BubblewrapEngine, BubblewrapSandbox
+from containers.grading.groups import GraderGroups
 from containers.grading.score import score
 from containers.linux import cgroups
 from containers.sandbox import GradeRequest, GradeResult, TestResult
@@ -80,6 +81,35 @@ def test_out_of_memory_is_invalid(sandbox: BubblewrapSandbox, engine: Bubblewrap
     assert (result.valid, result.reason) == (False, "grader_killed_9")
 
 
+FEW = "import os; assert len(os.listdir('/proc/self/fd')) == 5, [os.readlink(f'/proc/self/fd/{fd}') for fd in range(3, 32)]"
+
+
+def test_a_grading_has_no_descriptors_of_others(
+    sandbox: BubblewrapSandbox, engine: BubblewrapEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of its own, one for results, and that of the list itself; also where the process that grades is not made ahead."""
+    passes(sandbox, FEW)
+    monkeypatch.setattr(engine, "groups", GraderGroups(cgroups.Hierarchy(1, {}), "none"))
+    passes(sandbox, FEW)
+
+
+def test_a_grading_that_is_given_up_does_not_harm_the_next(engine: BubblewrapEngine) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    built = engine.build(toy().image, LIMITS)
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for _ in range(3):
+            with engine.start(built, LIMITS) as sandbox, pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                graded(sandbox, "import time\ndef test_a():\n    time.sleep(20)\n")
+            with engine.start(built, LIMITS) as sandbox:
+                passes(sandbox, "pass")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_one_that_was_killed_while_it_waited_is_replaced(sandbox: BubblewrapSandbox, engine: BubblewrapEngine) -> None:
     if not engine.hierarchy.roots:
         pytest.skip("no control groups on this machine: a grading's own processes cannot be told from others")
@@ -91,7 +121,7 @@ def test_one_that_was_killed_while_it_waited_is_replaced(sandbox: BubblewrapSand
         os.kill(pid, signal.SIGKILL)
     assert waiting
     time.sleep(0.5)  # until they have ended
-    passes(sandbox, "pass")
+    passes(sandbox, FEW)
 
 
 def test_what_a_grading_held_is_in_no_memory_of_the_next(sandbox: BubblewrapSandbox) -> None:
@@ -150,8 +180,8 @@ def test_code_under_test_cannot_reach_the_grader(sandbox: BubblewrapSandbox) -> 
     )
 
 
-def test_code_in_the_graders_own_process_cannot_answer_for_it(sandbox: BubblewrapSandbox) -> None:
-    """Whatever it writes wherever it can: without the key it is no result."""
+def test_writing_to_every_descriptor_is_no_result(sandbox: BubblewrapSandbox) -> None:
+    """A test may open what an agent made a link to one of them."""
     forged = json.dumps({"outcome": {"tests": [{"name": "test_a", "passed": True, "message": "", "seconds": 0}]}})
     result = graded(
         sandbox,

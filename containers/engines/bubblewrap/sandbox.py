@@ -180,7 +180,7 @@ class BubblewrapSandbox(BaseSandbox):
             os.close(fd)
         if self._entrance is not None:
             self._entrance.close()
-        clean = self._ended or self._entrance is None
+        clean = self._ended  # else what was begun may come to life, or wait for ever, in the slot's group
         try:
             self._end_grading()
         except SandboxFault:
@@ -282,15 +282,17 @@ class BubblewrapSandbox(BaseSandbox):
             return GradeResult((), "sandbox_lost")
         self.end_processes()
         self._end_grading()
-        seat = self._seats.enter_context(self.engine.groups.taken(self.limits))
-        place = Place(
-            namespaces=self._some("user", "mnt", "uts"),
-            seat=seat,
-            max_processes=None if seat else self.limits.pids,
-            env=self.grading_environment(),
-            user=(self.built.uid, self.built.gid, self.built.groups),
-        )
-        self._graded = self.engine.graders.grade(request, place, began)
+        with contextlib.ExitStack() as seats:  # a seat where grading broke down is not used again
+            seat = seats.enter_context(self.engine.groups.taken(self.limits))
+            place = Place(
+                namespaces=self._some("user", "mnt", "uts"),
+                seat=seat,
+                max_processes=None if seat else self.limits.pids,
+                env=self.grading_environment(),
+                user=(self.built.uid, self.built.gid, self.built.groups),
+            )
+            self._graded = self.engine.graders.grade(request, place, began)
+            self._seats = seats.pop_all()
         return self._graded.result
 
     def _end_grading(self) -> None:
