@@ -198,10 +198,11 @@ def test_a_daemon_that_stays_away_makes_tasks_invalid_and_none_is_lost(
     daemon.send(signal.SIGKILL)
     rest = list(results)
     daemon.start()
-    assert not proven([first]) and len(rest) == 3
-    assert all(not result.evidence.valid and "daemon" in result.evidence.fault for result in rest)
+    done = [first, *(result for result in rest if result.evidence.valid)]  # the other worker may have been as quick
+    assert not proven(done) and len(rest) == 3 and len(done) < 3
+    assert all("daemon" in result.evidence.fault for result in rest if not result.evidence.valid)
     again = list(prove_all(docker, tasks, store, 2, attacked=set()))
-    assert not proven(again) and sum(result.cached for result in again) == 1
+    assert not proven(again) and sum(result.cached for result in again) == len(done)
 
 
 @slow
