@@ -29,18 +29,13 @@ _REHEARSAL = "def test_a():\n    assert 1\n"
 
 
 class First:
-    """Process 1 of a process namespace of its own: told where to go and what to run, it runs it and says the results.
+    """Process 1 of a process namespace of its own: told where to go and what to run, it runs it and says the results."""
 
-    `unshared`: sockets of this process that what runs there must not have.
-    """
-
-    def __init__(self, *, ahead: bool, unshared: tuple[socket.socket, ...] = ()) -> None:
+    def __init__(self, *, ahead: bool) -> None:
         self.channel, far = socket.socketpair()  # not a pipe: a link to this descriptor opens nothing
         self._said_ready = False
         self.pid = _forked_as_first(again=ahead)
         if self.pid == 0:
-            for other in (self.channel, *unshared):
-                other.close()
             _close_all_but(far)
             _serve(far, ahead=ahead)
         far.close()
@@ -81,10 +76,10 @@ def _forked_as_first(*, again: bool) -> int:
     return pid
 
 
-def made_ahead(*unshared: socket.socket) -> First | None:
+def made_ahead() -> First | None:
     """One that waits, if this process has the rights that it takes."""
     with contextlib.suppress(OSError):
-        first = First(ahead=True, unshared=unshared)
+        first = First(ahead=True)
         if first.ready():
             return first
         first.end()
@@ -103,11 +98,9 @@ def serve(control: socket.socket, first: First) -> None:
         if not timeout:
             return
         payload, answers, results, *to_enter = fds
-        with (
-            socket.socket(fileno=answers) as reply,
-            contextlib.suppress(BrokenPipeError),
-        ):  # its owner may give up on a grading
-            first, told = _told(first, payload, to_enter, (control, reply))
+        gives_up = contextlib.suppress(BrokenPipeError)  # the owner
+        with socket.socket(fileno=answers) as reply, gives_up:
+            first, told = _told(first, payload, to_enter)
             for fd in (payload, *to_enter):
                 os.close(fd)
             if told:
@@ -115,10 +108,10 @@ def serve(control: socket.socket, first: First) -> None:
             else:
                 answer(reply, {"reason": "grader_lost"})
         os.close(results)
-        first = First(ahead=True, unshared=(control,))
+        first = First(ahead=True)
 
 
-def _told(first: First, payload: int, fds: list[int], unshared: tuple[socket.socket, ...]) -> tuple[First, bool]:
+def _told(first: First, payload: int, fds: list[int]) -> tuple[First, bool]:
     """Give the one that was made ahead its request; or another, where what ran in its group took all memory, and it was killed."""
     for more in (1, 0):
         try:
@@ -126,19 +119,17 @@ def _told(first: First, payload: int, fds: list[int], unshared: tuple[socket.soc
         except OSError:
             first.end()
             if more:
-                first = First(ahead=True, unshared=unshared)
+                first = First(ahead=True)
         else:
             return first, True
     return first, False
 
 
-def _close_all_but(*kept: socket.socket) -> None:
-    """Close what this process has by descent and has no use for: a test may open what an agent made a link to one of them."""
-    first = 3
-    for fd in sorted(channel.fileno() for channel in kept):
-        os.closerange(first, fd)
-        first = fd + 1
-    os.closerange(first, _MOST_DESCRIPTORS)
+def _close_all_but(channel: socket.socket) -> None:
+    """Close what this process has by descent, and has no use for: a test may open what an agent made a link to one of them, and
+    code in a test's own process may write to them. Objects that hold them live as long as this process does."""
+    os.closerange(3, channel.fileno())
+    os.closerange(channel.fileno() + 1, _MOST_DESCRIPTORS)
 
 
 def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -151,7 +142,7 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     with _oom_score():
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
         inside.enter(namespaces_of(request, rest))
-        first = First(ahead=False, unshared=(reply,))
+        first = First(ahead=False)
     payload = os.memfd_create("tests", os.MFD_CLOEXEC)
     os.write(payload, json.dumps({**request, "kinds": []}).encode())
     first.send(payload, [log])
