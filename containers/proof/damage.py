@@ -9,6 +9,7 @@ another digit, each letter another letter; the same word becomes the same word e
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -132,6 +133,8 @@ class _Other:
                 return value
 
     def _number(self, value: float) -> int | float:
+        if not math.isfinite(value):  # Python's JSON has these, and reads 1e999 as one
+            return 0.0
         mantissa, mark, exponent = repr(value).partition("e")
         text = re.sub(r"\d+", lambda found: self.word(found[0]), mantissa)
         return cast("int | float", json.loads(text + mark + exponent))

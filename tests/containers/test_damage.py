@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -44,6 +44,9 @@ def test_json_keeps_its_shape_and_no_value(value: JsonValue) -> None:
 
 
 @given(st.text())
+@example("Infinity")
+@example('{"a": NaN}')
+@example("[1e999]\n-Infinity\n")
 def test_any_text_can_be_altered(text: str) -> None:
     other = altered(text, "/a.txt", stream("text"))
     assert isinstance(other, str) and other == altered(text, "/a.txt", stream("text"))
