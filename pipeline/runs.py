@@ -25,6 +25,7 @@ from generators.recipe import Recipe
 from pipeline.batches import batch_key
 from pipeline.definitions import build_defs
 from pipeline.io import frames_folder
+from pipeline.logs import keep_ctrl_c_from_log_programs
 from pipeline.places import project_root
 from pipeline.resources import AgentResource, EngineResource, ReleaseRoot, WriterResource
 from pipeline.soundness import CHECKS
@@ -85,6 +86,7 @@ def build_recipe(
     }
     defs = build_defs(extra_recipes=[recipe], resource_overrides=resources)
     with _alone(recipe, target), DagsterInstance.get() as instance:
+        keep_ctrl_c_from_log_programs(instance)
 
         def run(job: str, key: str) -> ExecuteInProcessResult:
             return defs.resolve_job_def(job).execute_in_process(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -194,15 +195,16 @@ def test_a_stopped_build_goes_on_where_it_was(tmp_path: Path, how: signal.Signal
     words = ["build", "--recipe", str(tmp_path / "tiny.yaml"), "--to", str(tmp_path / "out"), "--json"]
     env = {**os.environ, "DAGSTER_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "pipeline.cli", *words[:-1]]
-    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
+    first = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True)
     assert first.stderr is not None
     for line in first.stderr:
         if line.startswith(when):
-            first.send_signal(how)
+            (first.send_signal if how == signal.SIGKILL else partial(os.killpg, first.pid))(how)  # as a terminal does
             break
     rest = first.stderr.read()
     first.stderr.close()
     assert first.wait(60) == (130 if how == signal.SIGINT else -9), rest
+    assert "Traceback" not in rest
     again = termforge(*words, DAGSTER_HOME=str(tmp_path))
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["funnel"]["published"] == 3
