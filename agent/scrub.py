@@ -2,7 +2,8 @@
 
     scrub(trajectory)      # the same record, each secret replaced by `[secret removed]`
 
-A variable counts by its name (words that end in KEY, TOKEN, SECRET, PASSWORD and the like, not KEY_FILE or KEY_PATH), and its value
+A variable counts by its name (words that end in KEY, TOKEN, SECRET, PASSWORD and the like, not KEY_FILE or KEY_PATH), and so does
+the password of an address in any variable (postgres://user:password@host); its value
 if it has at least 8 characters, or 16 where it is one lower-case word: `postgres` is no secret, and would be missed in the text.
 Values are found as they are, escaped for JSON and quoted for a URL, not in other encodings. Hex digests are left alone.
 """
@@ -22,8 +23,9 @@ from generators.chat.model import clean
 REMOVED = "[secret removed]"
 SHORTEST, SHORTEST_WORD = 8, 16  # characters of a value
 _NAME = re.compile(
-    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(?![A-Z])(?!_(?:FILE|PATH|DIR)$)", re.I
+    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|(?<![A-Z])PASS|PASSPHRASE|CREDENTIAL)S?(?![A-Z])(?!_(?:FILE|PATH|DIR)$)", re.I
 )
+_LOGIN = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")  # the password of an address
 _BLOCK = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _FORMS = {  # by what is in each of them: most texts hold none of these, and need no search
     "PRIVATE KEY": rf"{_BLOCK}(?:(?:(?!-----).)*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s]*)",  # or cut off
@@ -44,6 +46,7 @@ _KNOWN = {clue: re.compile(form, re.S | re.A) for clue, form in _FORMS.items()}
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The values to remove, in the forms they may stand in a text; the longest first."""
     values = {value.strip() for name, value in environment.items() if _NAME.search(name)}
+    values |= {password for value in environment.values() for password in _LOGIN.findall(value)}
     telling = [
         value for value in values if len(value) >= (SHORTEST_WORD if re.fullmatch("[a-z]*", value) else SHORTEST)
     ]

@@ -3,7 +3,7 @@
 Commands go in on one pipe and exit codes come back on another that no program inherits, so output cannot be taken for an end
 marker, whatever it says. (The shell itself is the agent's: a command may redefine what it says, and fools only itself.) A mark in
 the output says up to where it belongs to a command: a daemon carries the two pipes at different speeds. Commands read from
-/dev/null: nothing waits for a person.
+/dev/null: nothing waits for a person. Where a command sends the shell's own output (`exec > file`) holds for that command alone.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from containers.streams import Collector, Descriptor, readable
 from generators.errors import SandboxFault
 
 _LOOP = r"""
-exec 3<&0 0</dev/null 4>&2 2>&1
+exec 3<&0 0</dev/null 4>&2 2>&1 61>&1
 trap : INT
 printf '%d\0' "$$" >&4
 while IFS= read -r -d '' -u 3 TERMFORGE_COMMAND; do
-  eval "$TERMFORGE_COMMAND" 3<&- 4>&-
-  printf '%d\0' "$?" >&4; printf '\0%s\0' MARK
+  eval "$TERMFORGE_COMMAND" 3<&- 4>&- 61>&-
+  printf '%d\0' "$?" >&4; exec 1>&61 2>&1; printf '\0%s\0' MARK
 done
 """
 _PAUSES = (0.0, 0.3, 1.0)  # seconds before each try: a flood of processes that ends may leave no room for another yet

@@ -94,6 +94,19 @@ def test_values_of_telling_variables_are_secrets() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("DB_PASS", "value-77-of-it", ("value-77-of-it",)),
+        ("COMPASS", "north-by-northwest", ()),
+        ("DATABASE_URL", "postgres://app:pw4455667788@db.local/x", ("pw4455667788",)),
+        ("SITE", "https://db.local:8443/a@b", ()),
+    ],
+)
+def test_passwords_by_a_short_name_or_in_an_address(name: str, value: str, secret: tuple[str, ...]) -> None:
+    assert secrets_of({name: value}) == secret
+
+
 def test_a_secret_within_another_leaves_no_rest() -> None:
     secrets = secrets_of({"A_KEY": "first-secret", "B_KEY": "first-secret-and-more"})
     assert scrub_text("x first-secret-and-more y", secrets) == f"x {REMOVED} y"

@@ -100,6 +100,12 @@ def test_a_flood_of_output_is_cut_and_does_not_reach_the_next_command(shell: She
     assert shell.run("echo next", 10).stdout == b"next\n"
 
 
+@pytest.mark.parametrize("command", ["exec > /tmp/out; echo gone", "exec 1>&- 2>&-", "exec 2> /tmp/err"])
+def test_output_that_a_command_sends_away_comes_back_with_the_next(shell: Shell, command: str) -> None:
+    assert shell.run(f"here=1; {command}", 10).stdout == b""
+    assert shell.run("echo $here; echo 2 >&2", 10).stdout == b"1\n2\n"
+
+
 def test_a_folder_that_is_gone_is_left_for_another(sandbox: Sandbox) -> None:
     with Shell(sandbox, user="root") as shell:
         shell.run("rm -rf /srv/app; exit", 10)
