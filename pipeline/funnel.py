@@ -70,7 +70,9 @@ def _rank(row: Mapping[str, Any]) -> int:
         return _PASSED
     if gate in GATES:
         return GATES.index(Gate(gate))
-    if gate == "infrastructure":  # it fell between two gates: the first without a verdict is the one it did not pass
+    if gate == "infrastructure" and row.get(
+        "task", True
+    ):  # it fell between two gates: the first without a verdict is the one it did not pass
         passed = held(row)
         return next((index for index, known in enumerate(GATES) if known not in passed), _PASSED)
     return _BEFORE_ALL

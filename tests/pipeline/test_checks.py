@@ -122,3 +122,12 @@ def test_funnel_and_reasons_tell_where_tasks_were_lost(candidate: pl.DataFrame) 
         ("draft", "family_raised", 1),
         ("twin", "near_duplicate", 1),
     }
+
+
+def test_what_a_provider_kept_from_being_written_was_not_written(candidate: pl.DataFrame) -> None:
+    rows = candidate.to_dicts()
+    lost = {"gate": "infrastructure", "reason": "provider_timeout", "proven": False, "evidence": ""}
+    rows[0] |= {**lost, "task": ""}
+    rows[1] |= lost
+    stages = dict(funnel(pl.DataFrame(rows, schema=candidate.schema)))
+    assert (stages["requested"], stages["written"], stages["spec"]) == (4, 3, 2)
