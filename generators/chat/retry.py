@@ -1,6 +1,7 @@
 """Faults of a provider are waited out: with growing, random pauses, or for as long as the provider asks for.
 
-Bounded twice, by tries and by patience. A provider that asks for more than the patience left is not waited for.
+Bounded by patience, and by tries where the provider does not say when to come again: one that does is busy, not broken. A provider
+that asks for more than the patience left is not waited for.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_before_delay
 
 from generators.chat.limits import Pacer
 from generators.chat.model import UNTAGGED, Ask, ChatModel, Reply, Tag
@@ -64,11 +65,15 @@ class RetryModel:
     def _retrying(self) -> AsyncRetrying:
         return AsyncRetrying(
             retry=retry_if_exception(_may_pass),
-            stop=stop_after_attempt(self._patience.tries) | stop_before_delay(self._patience.total),
+            stop=self._enough,
             wait=self._pause,
             before_sleep=self._hold,
             reraise=True,
         )
+
+    def _enough(self, state: RetryCallState) -> bool:
+        tried = _asked(state) is None and state.attempt_number >= self._patience.tries
+        return tried or stop_before_delay(self._patience.total)(state)
 
     def _pause(self, state: RetryCallState) -> float:
         """Full jitter around the exponential, never less than the provider asked for."""
@@ -78,11 +83,13 @@ class RetryModel:
         return pause if asked is None else asked + min(pause, 1.0) * random.random()
 
     def _hold(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
+        error, asked = state.outcome.exception() if state.outcome else None, _asked(state)
         if isinstance(error, ProviderFault) and error.reason not in self._said:  # once for each kind of trouble
             self._said.add(error.reason)
-            self._say(f"{self.name}: {error}; trying again, up to {self._patience.tries} times")
-        asked = _asked(state)
+            many = (
+                f"up to {self._patience.tries} times" if asked is None else f"for {self._patience.total:.0f} s at most"
+            )
+            self._say(f"{self.name}: {error}; trying again, {many}")
         if asked is not None:
             self._pacer.hold(asked)
 

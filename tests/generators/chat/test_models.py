@@ -109,6 +109,13 @@ def test_what_one_request_is_told_to_wait_holds_back_the_others(headers: dict[st
         assert len(held) == 2 and all(asked.at - refused.at >= 1 for asked in held)
 
 
+def test_a_provider_that_says_when_to_come_again_is_busy_and_not_given_up_after_some_tries() -> None:
+    busy = Line(fault=Fault("status", 429, {"retry-after-ms": "5"}), times=3 * QUICK.tries)
+    with Provider([busy, Line(say="Yes.")]) as provider:
+        (answer,) = run(open_model("openai:tiny", base_url=provider.url, patience=QUICK), ask_number(1))
+        assert isinstance(answer, Reply) and len(provider.asked) == 3 * QUICK.tries + 1
+
+
 def test_a_provider_that_asks_for_more_patience_than_there_is_is_not_waited_for() -> None:
     with Provider([Line(fault=Fault("status", 429, {"retry-after": "3600"}))]) as provider:
         (fault,) = run(open_model("openai:tiny", base_url=provider.url), ask_number(1))
