@@ -58,7 +58,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
     return (total - math.comb(n - many, few)) / total
 
 
-def wilson(c: int, n: int, confidence: float = CONFIDENCE) -> Interval | None:
+def wilson(c: float, n: int, confidence: float = CONFIDENCE) -> Interval | None:
     """Wilson's interval for a pass rate of c among n; None without attempts."""
     if n == 0:
         return None
@@ -77,6 +77,10 @@ def bootstrap(values: Sequence[float], *words: object, confidence: float = CONFI
     count = len(values)
     if count < 2:
         return None
+    if min(values) == max(
+        values
+    ):  # drawn anew they are what they were, which is no certainty: let each task count as a trial
+        return wilson(values[0] * count, count, confidence)
     rng = stream("bootstrap", *words)
     means = sorted(
         math.fsum(values[place] for place in _places(rng.randbytes(4 * count), count)) / count for _ in range(RESAMPLES)

@@ -64,7 +64,13 @@ def test_bootstrap_is_the_same_on_any_machine_and_fits_the_normal_law() -> None:
     rates = [number / 97 for number in range(60)]
     assert bootstrap(rates, "a") != bootstrap(rates, "b")
     assert low == pytest.approx(0.5 - 1.96 * 0.05, abs=0.02) and high == pytest.approx(0.5 + 1.96 * 0.05, abs=0.02)
-    assert bootstrap([0.5] * 7) == (0.5, 0.5) and bootstrap([1.0]) is None and bootstrap([]) is None
+    assert bootstrap([1.0]) is None and bootstrap([]) is None
+
+
+def test_tasks_that_all_ended_alike_are_no_certainty() -> None:
+    assert bootstrap([1.0] * 4) == wilson(4, 4) and bootstrap([0.0] * 9) == wilson(0, 9)
+    low, high = bootstrap([0.5] * 7) or (0, 0)
+    assert low < 0.3 and high > 0.7
 
 
 def test_tiers_cover_all_rates() -> None:
