@@ -37,9 +37,7 @@ def _action(style: Style, call: ToolCall) -> AnyAction | Malformed:
     except ValueError as error:
         problem = f"the arguments are not JSON: {error}"
         asked = _MUST_SUCCEED.search(call.arguments) is not None
-        return Malformed(
-            tag=call.name, line=1, column=1, problem=problem, echo=call.arguments[:60], must_succeed=asked
-        )
+        return Malformed(tag=call.name, line=1, column=1, problem=problem, echo=call.arguments[:60], must_succeed=asked)
     if not isinstance(values, dict):
         return Malformed(tag=call.name, line=1, column=1, problem="the arguments are no JSON object")
     return style.parse_call(call.name, cast(Mapping[str, Any], values))

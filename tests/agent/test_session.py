@@ -71,7 +71,8 @@ def test_an_end_waits_until_the_correction_of_what_could_not_be_read_is_seen() -
 
 
 @pytest.mark.parametrize(
-    "broken", [STRICT, STRICT.replace("</bash>\n", ""), "<bash>\nmust_succeed: yes\n</bash>\n", "<shell>\n" + STRICT[7:]]
+    "broken",
+    [STRICT, STRICT.replace("</bash>\n", ""), "<bash>\nmust_succeed: yes\n</bash>\n", "<shell>\n" + STRICT[7:]],
 )
 def test_what_must_succeed_and_cannot_be_read_stops_the_rest(broken: str) -> None:
     one, desk = session()

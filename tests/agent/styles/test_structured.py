@@ -213,11 +213,18 @@ def test_a_call_that_cannot_be_read_is_a_mistake(name: str, values: Any, problem
 
 @pytest.mark.parametrize(
     ("arguments", "asked"),
-    [('{"must_succeed": true}', True), ('{"must_succeed": true', True), ('{"must_succeed": false}', False), ("{", False)],
+    [
+        ('{"must_succeed": true}', True),
+        ('{"must_succeed": true', True),
+        ('{"must_succeed": false}', False),
+        ("{", False),
+    ],
 )
 def test_a_call_that_cannot_be_read_says_whether_it_must_succeed(arguments: str, asked: bool) -> None:
     usage = Usage(input_tokens=1, output_tokens=1)
-    reply = Reply(text="", usage=usage, model="m", seconds=0.0, calls=(ToolCall(id="1", name="bash", arguments=arguments),))
+    reply = Reply(
+        text="", usage=usage, model="m", seconds=0.0, calls=(ToolCall(id="1", name="bash", arguments=arguments),)
+    )
     assert [found.must_succeed for found in said(STYLE, reply).mistakes] == [asked]
 
 
