@@ -136,13 +136,9 @@ def test_figures_that_cannot_be_are_damage(tmp_path: Path, column: str, value: f
 
 def test_a_number_that_is_none_is_damage_wherever_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "trajectories.parquet"
-    for spoilt in (
-        {"limits": '{"turns": NaN}'},
-        {"seconds": {"setup": math.inf, "model": 0, "tools": 0, "grading": 0}},
-    ):
-        spoil(path, recorded(), **spoilt)
-        with pytest.raises(StorageError, match="is damaged: row .*JSON compliant"):
-            read_trajectories(path)
+    spoil(path, recorded(), seconds={"setup": math.inf, "model": 0, "tools": 0, "grading": 0})
+    with pytest.raises(StorageError, match=r"is damaged: row .*JSON compliant"):
+        read_trajectories(path)
 
 
 def test_a_file_whose_middle_is_broken_is_damage(tmp_path: Path) -> None:
