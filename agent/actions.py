@@ -21,7 +21,7 @@ Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS)]
 
 
 class Action(Record):
-    """Base of all. With `must_succeed`, the actions after it in the same reply do not run if it fails."""
+    """Base of all. With `must_succeed`, the actions after it in the same reply do not run if it fails, or cannot be read."""
 
     tag: ClassVar[str]
     must_succeed: bool = False
@@ -225,6 +225,7 @@ class Malformed(Record):
     problem: str  # one line
     echo: str = ""  # a few characters from there
     expected: str = ""  # the form, with an example
+    must_succeed: bool = False  # as far as can be seen
 
     def __str__(self) -> str:
         place = f"<{self.tag}> " if self.tag else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -14,6 +15,8 @@ from generators.chat.model import Message, Reply, Tool, ToolCall, ToolResult
 NOTE = (
     "\n\nTools are offered to you: act by calling them instead of writing the forms above; their fields are the same."
 )
+
+_MUST_SUCCEED = re.compile(r'"must_succeed"\s*:\s*true')
 
 
 def tools(style: Style) -> tuple[Tool, ...]:
@@ -33,7 +36,8 @@ def _action(style: Style, call: ToolCall) -> AnyAction | Malformed:
         values: Any = json.loads(call.arguments)
     except ValueError as error:
         problem = f"the arguments are not JSON: {error}"
-        return Malformed(tag=call.name, line=1, column=1, problem=problem, echo=call.arguments[:60])
+        asked = _MUST_SUCCEED.search(call.arguments) is not None
+        return Malformed(tag=call.name, line=1, column=1, problem=problem, echo=call.arguments[:60], must_succeed=asked)
     if not isinstance(values, dict):
         return Malformed(tag=call.name, line=1, column=1, problem="the arguments are no JSON object")
     return style.parse_call(call.name, cast(Mapping[str, Any], values))

@@ -34,6 +34,7 @@ Form = Callable[[Sequence[type[Action]]], str]  # how some actions look; all of 
 
 _REASONED = re.compile(r"^</think(?:ing)?>|</think(?:ing)?>[ \t\r]*$", re.MULTILINE)
 _INDENTED = re.compile(rf"^[ \t]+<(?:{KNOWN})>", re.MULTILINE)
+_MUST_SUCCEED = re.compile(r"""^[ \t]*must_succeed:[ \t]*["']?(?:true|yes|on|t|y|1)\b""", re.MULTILINE | re.IGNORECASE)
 _EMPTY_FENCE = re.compile(r"^```[\w+-]*[ \t\r]*\n\s*```[ \t\r]*$", re.MULTILINE)
 
 
@@ -120,7 +121,8 @@ def _item(text: str, block: Block, form: Form) -> AnyAction | Malformed:
             raise Wrong(node.keys.get("action", block.start), wrong.problem) from wrong
         return _validated(kinds[0], node)
     except Wrong as wrong:
-        return _mistake(text, block.tag, wrong, form(kinds))
+        asked = _MUST_SUCCEED.search(text[block.body : block.end]) is not None
+        return _mistake(text, block.tag, wrong, form(kinds), asked)
 
 
 def _think(text: str, block: Block) -> AnyAction:
@@ -170,7 +172,7 @@ def _nothing(text: str, form: Form) -> Malformed:
     return _mistake(text, "", Wrong(0, "the reply holds no action"), form(()))
 
 
-def _mistake(text: str, tag: str, wrong: Wrong, expected: str) -> Malformed:
+def _mistake(text: str, tag: str, wrong: Wrong, expected: str, must_succeed: bool = False) -> Malformed:
     at = min(max(wrong.at, 0), len(text))
     line_start = text.rfind("\n", 0, at) + 1
     return Malformed(
@@ -180,4 +182,5 @@ def _mistake(text: str, tag: str, wrong: Wrong, expected: str) -> Malformed:
         problem=one_line(wrong.problem, 500),
         echo=one_line(text[at : at + ECHO].split("\n")[0], ECHO),
         expected=expected,
+        must_succeed=must_succeed,
     )

@@ -20,6 +20,8 @@ from agent.styles.style import Said, Style
 from agent.trajectory import Call, End, Item
 
 _SOON = 3  # turns before the last that are counted down
+_FAILED, _UNREAD = "an earlier action failed", "an earlier action, which must succeed, could not be read"
+_UNSEEN = "an earlier action could not be read; send finish again once you have seen its correction"
 
 
 class Workspace(Protocol):
@@ -78,22 +80,26 @@ class Session:
 
     def _run(self, said: Said) -> tuple[list[Item], list[Observation | Malformed], bool]:
         items, results = list[Item](), list[Observation | Malformed]()
-        stopped = finished = False
+        stopped, finished, unread = "", False, False
         for part in said.items:
             if isinstance(part, Malformed):
                 items.append(Item(mistake=str(part)))
                 results.append(part)
+                unread = True
+                if part.must_succeed:
+                    stopped = stopped or _UNREAD
                 continue
             call = Call(tag=part.tag, arguments=arguments(part))
-            if stopped or finished or self.seconds_left <= 0:
-                why = "after finish" if finished else "an earlier action failed" if stopped else "the time is over"
+            unseen = _UNSEEN if unread and isinstance(part, Finish) else ""  # an end would hide the correction
+            late = "the time is over" if self.seconds_left <= 0 else ""
+            if why := "after finish" if finished else stopped or late or unseen:
                 items.append(Item(call=call, skipped=True))
                 results.append(Observation(tag=part.tag, text=f"not run: {why}", failed=True))
                 continue
             seen = self.workspace.do(part, self.seconds_left)
             items.append(Item(call=call, observation=seen))
             results.append(seen)
-            stopped = seen.failed and part.must_succeed
+            stopped = _FAILED if seen.failed and part.must_succeed else ""
             finished = isinstance(part, Finish)
         return items, results, finished
 

@@ -25,6 +25,7 @@ def run_key(
     limits: EpisodeLimits,
     temperature: float | None,
     examples: str = "",
+    reasoning: str | None = None,
 ) -> str:
     """Names everything but task and attempt that an episode depends on."""
     return digest_of(
@@ -37,6 +38,7 @@ def run_key(
             "prompt": sha256_hex("\0".join([style.system_prompt(), *([examples] if examples else [])])),
             "limits": limits.model_dump(mode="json"),
             "temperature": temperature,
+            **({"reasoning": reasoning} if reasoning else {}),
         }
     )
 

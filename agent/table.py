@@ -1,6 +1,7 @@
 """Trajectories as parquet: one nested row per episode, in a fixed schema, and back without loss.
 
     write_trajectories(trajectories, Path("trajectories.parquet"))
+    merge_trajectories(trajectories, Path("trajectories.parquet"))      # what else stands there is kept
     read_trajectories(Path("folder"))      # every trajectories*.parquet in it
 
 Arguments of calls and limits travel as canonical JSON text, since their shape differs from row to row. `id`, `turns` and the sums of
@@ -9,9 +10,11 @@ tokens and cost are derived, for whoever queries the file. What is written has n
 
 from __future__ import annotations
 
+import fcntl
 import json
+import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,7 @@ from agent.scrub import scrub
 from agent.trajectory import VERSION, Trajectory
 from containers.state import storage
 from generators.digest import canonical_json, sha256_hex
-from generators.errors import UsageError
+from generators.errors import StorageError, UsageError
 
 PATTERN = "trajectories*.parquet"
 _TEXT, _REAL, _WHOLE, _FLAG = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -117,10 +120,17 @@ def from_row(row: Mapping[str, Any]) -> Trajectory:
             raise ValueError(f"it is of version {row['version']!r}, this program reads {VERSION!r}")
         fields = {name: value for name, value in row.items() if name not in DERIVED}
         steps = [step | {"items": [_item(item) for item in step["items"]]} for step in row["steps"]]
-        return Trajectory.model_validate(fields | {"steps": steps, "limits": json.loads(row["limits"])})
+        found = Trajectory.model_validate(fields | {"steps": steps, "limits": json.loads(row["limits"])})
+        found.canonical()  # a number that is none, wherever it stands, is no JSON
+        return found
     except (ValidationError, KeyError, TypeError, ValueError) as error:
-        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        problem = _first(error) if isinstance(error, ValidationError) else str(error)
         raise UsageError(f"row {row.get('id', '?')} is not a valid trajectory: {problem}") from error
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _item(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,13 +154,37 @@ def write_trajectories(trajectories: Iterable[Trajectory], path: Path) -> None:
             part.unlink(missing_ok=True)
 
 
+def merge_trajectories(trajectories: Sequence[Trajectory], path: Path) -> None:
+    """Write them beside what stands in the file already. The same attempt at the same task with the same settings is replaced,
+    but a valid one never by one that is invalid.
+
+    Raises:
+        UsageError, StorageError: what stands there cannot be read, or nothing can be written.
+    """
+    with storage(f"writing {path.name}"), path.with_name(f".{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be about to add to the same file
+        old = read_trajectories(path) if path.exists() else []
+        valid = {_attempted(run) for run in old if run.valid}
+        new = [run for run in trajectories if run.valid or _attempted(run) not in valid]
+        replaced = {_attempted(run) for run in new}
+        write_trajectories([*(run for run in old if _attempted(run) not in replaced), *new], path)
+
+
+def _attempted(run: Trajectory) -> tuple[str | int, ...]:
+    """What was attempted, by whom and how, as far as the record says."""
+    how = (run.model, run.style, run.engine, run.system, canonical_json(run.limits))
+    return (run.task_id, run.task_digest, run.attempt, *how)
+
+
 def read_trajectories(path: Path) -> list[Trajectory]:
-    """All of a file, or of the files `trajectories*.parquet` in a folder and below it, in the order of their names.
+    """All of a file, or of the files `trajectories*.parquet` in a folder and below it, in the order of their names. What stands in
+    several of these files, as a copy does, is read once.
 
     Raises:
         UsageError: nothing there, or something else.
+        StorageError: a file is damaged.
     """
-    return [from_row(row) for file in _files(path) for row in _read(file, SCHEMA.names).to_pylist()]
+    return [_record(file, row) for file, row in _rows(path, SCHEMA.names)]
 
 
 def read_attempts(path: Path) -> pl.DataFrame:
@@ -158,9 +192,32 @@ def read_attempts(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: nothing there, or something else.
+        StorageError: a file is damaged.
     """
-    tables = [_read(file, list(FLAT)) for file in _files(path)]
-    return _with_valid(pa.concat_tables(tables).to_pylist())
+    try:
+        return _with_valid([_checked(file, row) for file, row in _rows(path, list(FLAT))])
+    except pa.ArrowException as error:
+        raise _damaged(path, error) from error
+
+
+def _record(file: Path, row: Mapping[str, Any]) -> Trajectory:
+    try:
+        return from_row(row)
+    except UsageError as error:
+        raise _damaged(file, error) from error
+
+
+def _checked(file: Path, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A flat row, if its numbers can be counted with."""
+    for name, most in (("weighted", 1), ("binary", 1), ("attempt", math.inf)):
+        value = row[name]
+        if not isinstance(value, int | float) or not 0 <= value <= most:  # so is NaN
+            raise _damaged(file, f"{name} of row {row['id']} cannot be {value}")
+    return row
+
+
+def _damaged(file: Path, problem: object) -> StorageError:
+    return StorageError(f"{file} is damaged: {' '.join(str(problem).split())}; move it away, or make it anew")
 
 
 def attempts_frame(trajectories: Sequence[Trajectory]) -> pl.DataFrame:
@@ -184,11 +241,25 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _read(path: Path, columns: list[str]) -> pa.Table:
+def _rows(path: Path, columns: list[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every row, with its file; those that stood in an earlier file are left out, since an episode counts once."""
+    seen: set[str] = set()
+    for file in _files(path):
+        rows = _read(file, columns)
+        yield from ((file, row) for row in rows if str(row["id"]) not in seen)
+        seen.update(str(row["id"]) for row in rows)
+
+
+def _read(path: Path, columns: list[str]) -> list[dict[str, Any]]:
     try:
         file = pq.ParquetFile(path)
-        if missing := [name for name in SCHEMA.names if name not in file.schema_arrow.names]:
-            raise UsageError(f"{path} holds no trajectories: it has no column {missing[0]!r}")
-        return file.read(columns).select(columns)
-    except (OSError, pa.ArrowException) as error:
+    except pa.ArrowException as error:
         raise UsageError(f"{path} cannot be read as parquet: {str(error).splitlines()[0]}") from error
+    except OSError as error:
+        raise _damaged(path, error) from error
+    if missing := [name for name in SCHEMA.names if name not in file.schema_arrow.names]:
+        raise UsageError(f"{path} holds no trajectories: it has no column {missing[0]!r}")
+    try:
+        return file.read(columns).select(columns).to_pylist()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error

@@ -35,7 +35,10 @@ _MEANT = {
 
 @dataclass(frozen=True)
 class Block:
-    """Where an action stands: `start` of its tag, its body, and what comes `after`. With a `problem`, it cannot be read."""
+    """Where an action stands: `start` of its tag, its body, and what comes `after`. With a `problem`, it cannot be read.
+
+    The body of one that is not closed goes on to the next action; what comes after its tag is looked at all the same.
+    """
 
     tag: str
     start: int
@@ -106,7 +109,7 @@ def _over_lines(text: str, found: re.Match[str], tag: str, line_end: int, proble
         return _thinking(text, start, body, name)
     before = " before another action" if stop else ""
     what = f"it is not closed{before}; </{name}> has to stand at the start of a line, unindented"
-    return Block(tag, start, body, body, body, problem or what)
+    return Block(tag, start, body, stop.start() if stop else len(text), body, problem or what)
 
 
 def _thinking(text: str, start: int, body: int, name: str) -> Block:

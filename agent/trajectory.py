@@ -6,7 +6,7 @@ The record is our own and complete; agent/atif.py writes it in the field's forma
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
@@ -47,7 +47,7 @@ class Call(Record):
 
 
 class Item(Record):
-    """One item of a reply in its order: a call with what it led to, or a mistake. `skipped`: an earlier one had failed."""
+    """One item of a reply in its order: a call with what it led to, or a mistake. `skipped`: not run, for what came before."""
 
     call: Call | None = None
     mistake: str = ""
@@ -99,7 +99,7 @@ class Trajectory(Record):
     difficulty: str = ""
     model: str
     style: str
-    attempt: int = 0
+    attempt: Annotated[int, Field(ge=0)] = 0
     engine: str = ""
     system: str
     instruction: str  # the first message
@@ -107,8 +107,8 @@ class Trajectory(Record):
     status: Status
     end: End
     reason: str = ""  # why it is invalid, or which budget ended it, in words
-    weighted: float = 0.0
-    binary: int = 0
+    weighted: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+    binary: Annotated[int, Field(ge=0, le=1)] = 0
     tests: tuple[TestOutcome, ...] = ()
     seconds: Seconds = Seconds()
     limits: dict[str, Any] = Field(default_factory=dict)

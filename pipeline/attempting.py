@@ -69,6 +69,33 @@ class AttemptSettings:
         return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower()
 
 
+def settings_key(settings: AttemptSettings) -> str:
+    """Names everything but task and attempt that an episode depends on.
+
+    Raises:
+        UsageError: there is no such style, or there are no such examples.
+    """
+    return run_key(
+        identity(settings.model),
+        settings.base_url or "",
+        open_style(settings.style),
+        settings.native,
+        settings.limits,
+        settings.temperature,
+        worked_examples(settings.examples),
+        settings.reasoning,
+    )
+
+
+def trajectories_file(settings: AttemptSettings) -> str:
+    """The name of the file for their trajectories. Settings that are not the usual ones get one of their own, since rows do not
+    tell them all."""
+    usual = AttemptSettings(model=settings.model, style=settings.style, native=settings.native)
+    key = settings_key(settings)
+    plain = key == settings_key(usual) and identity(settings.model) == settings.model  # else a script, which may change
+    return f"trajectories-{settings.slug}{'' if plain else f'-{key[:8]}'}.parquet"
+
+
 def trajectories_folder() -> Path:
     """Where trajectories go, and are looked for, where no folder is named."""
     return default_state().home / "trajectories"
@@ -94,15 +121,6 @@ def attempt(
     examples = worked_examples(settings.examples)
     folder = models_folder(state)
     ledger = Ledger(folder / "ledgers" / f"attempts-{settings.slug}.db")
-    key = run_key(
-        identity(settings.model),
-        settings.base_url or "",
-        style,
-        settings.native,
-        settings.limits,
-        settings.temperature,
-        examples,
-    )
     prices = Prices.load(settings.prices) if settings.prices else Prices.load()
     attempts = Attempts(
         engine,
@@ -110,7 +128,7 @@ def attempt(
         style,
         Plan(k=settings.k, mode=settings.mode),
         settings.limits,
-        AttemptStore(state.folder("attempts") / engine.name, key),
+        AttemptStore(state.folder("attempts") / engine.name, settings_key(settings)),
         settings.workers or default_size(),
         settings.native,
         settings.temperature,

@@ -138,4 +138,5 @@ def _call_mistake(name: str, values: Any, problem: str, kind: type[Action]) -> M
         problem=one_line(problem, 500),
         echo=one_line(echo, ECHO),
         expected=expected,
+        must_succeed=isinstance(values, Mapping) and values.get("must_succeed") is True,
     )

@@ -15,12 +15,12 @@ from agent.limits import EpisodeLimits
 from agent.models import REPLAY, SCRIPTED
 from agent.passk import by_model, by_task
 from agent.styles import STYLES
-from agent.table import attempts_frame, write_trajectories
+from agent.table import attempts_frame, merge_trajectories, read_trajectories
 from agent.trajectory import Trajectory
 from containers.engines.registry import open_engine
 from containers.state import storage
 from generators.errors import BudgetError, UsageError
-from pipeline.attempting import AttemptSettings, attempt, measured, trajectories_folder
+from pipeline.attempting import AttemptSettings, attempt, measured, trajectories_file, trajectories_folder
 from pipeline.cli.output import Out, engine_option, json_option
 from pipeline.cli.sources import load_tasks
 from pipeline.places import project_root
@@ -89,6 +89,10 @@ def attempt_command(
     folder = target or trajectories_folder()
     with storage(f"preparing {folder}"), tempfile.TemporaryFile(dir=_made(folder)):
         pass  # it can be written to
+    paths = [folder / trajectories_file(each) for each in wanted]
+    for path in paths:
+        if path.exists():
+            read_trajectories(path)  # what cannot be added to is said before anything is attempted
     done: list[Trajectory] = []
     with open_engine(engine_name, say=out.say) as engine, stoppable() as stop, out.progress() as report:
 
@@ -98,16 +102,15 @@ def attempt_command(
 
         found: list[list[Trajectory]] = []
         files: dict[str, str] = {}
-        for each in wanted:
-            path = folder / f"trajectories-{each.slug}.parquet"
+        for each, path in zip(wanted, paths, strict=True):
             before = len(done)
             try:
                 found.append(attempt(engine, tasks, each, stop.is_set, tell, out.say))
             except (BudgetError, KeyboardInterrupt):
-                write_trajectories(done[before:], path)
+                merge_trajectories(done[before:], path)
                 out.say(f"{len(done) - before} attempts were made; they are in {path}, and are not made again")
                 raise
-            write_trajectories(found[-1], path)
+            merge_trajectories(found[-1], path)
             files[each.model] = str(path)
     frame = pl.concat([attempts_frame(trajectories) for trajectories in found])
     _tell(frame, files, [seen.model_dump(mode="json") for seen in measured(tasks, frame)], out)

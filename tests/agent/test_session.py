@@ -56,6 +56,32 @@ def test_what_must_succeed_stops_the_rest_and_the_end() -> None:
     assert turn.shown.count("not run: an earlier action failed") == 2
 
 
+BROKEN = "<bash>\ncmd: [\n</bash>\n"
+STRICT = "<bash>\ncmd: [\nmust_succeed: true\n</bash>\n"
+
+
+def test_an_end_waits_until_the_correction_of_what_could_not_be_read_is_seen() -> None:
+    one, desk = session()
+    turn = one.take(BROKEN + said(Bash(cmd="a"), Finish()))
+    assert [action.tag for action in desk.done] == ["bash"], "other actions are done"
+    assert turn.end is None and [item.skipped for item in turn.items] == [False, False, True]
+    assert "<mistake>" in turn.shown and "could not be read; send finish again" in turn.shown
+    assert one.take(said(Finish())).end is End.FINISHED
+    assert session()[0].take(said(Finish()) + BROKEN).end is End.FINISHED, "what comes later is no matter"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [STRICT, STRICT.replace("</bash>\n", ""), "<bash>\nmust_succeed: yes\n</bash>\n", "<shell>\n" + STRICT[7:]],
+)
+def test_what_must_succeed_and_cannot_be_read_stops_the_rest(broken: str) -> None:
+    one, desk = session()
+    turn = one.take(broken + said(Bash(cmd="b"), Finish()))
+    assert not desk.done and turn.end is None
+    assert turn.shown.count("not run: an earlier action, which must succeed, could not be read") == 2
+    assert not session()[0].take(BROKEN + said(Bash(cmd="b", must_succeed=True))).items[1].skipped
+
+
 def test_mistakes_in_a_row_end_it_and_one_valid_action_forgives() -> None:
     one, _ = session(mistakes=2)
     assert one.take("hm").end is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +16,7 @@ from agent.table import (
     SCHEMA,
     attempts_frame,
     from_row,
+    merge_trajectories,
     read_attempts,
     read_trajectories,
     to_row,
@@ -93,6 +96,63 @@ def test_what_is_no_trajectory_is_refused(tmp_path: Path) -> None:
         from_row(row | {"version": "0"})
     with pytest.raises(UsageError, match="not a valid trajectory"):
         from_row(row | {"status": "well"})
+
+
+def test_what_stands_in_a_file_is_kept_unless_it_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "trajectories.parquet"
+    first = [recorded(attempt=0), recorded(attempt=1, status=Status.INVALID)]
+    merge_trajectories(first, path)
+    others = [recorded(task_id="sums-2"), recorded(limits={"turns": 3}), recorded(model="scripted:X")]
+    merge_trajectories(others, path)
+    assert read_trajectories(path) == [*first, *others]
+    anew = [recorded(bash("ls"), attempt=0), recorded(attempt=1, status=Status.PASSED)]
+    merge_trajectories(anew, path)
+    assert read_trajectories(path) == [*others, *anew]
+    merge_trajectories([recorded(attempt=0, status=Status.INVALID)], path)
+    assert read_trajectories(path) == [*others, *anew], "what is invalid takes no valid one's place"
+    merge_trajectories([], path)
+    assert len(read_attempts(path)) == 5
+
+
+def test_a_copy_in_another_file_does_not_count_twice(tmp_path: Path) -> None:
+    runs = [recorded(attempt=0), recorded(attempt=1)]
+    write_trajectories(runs, tmp_path / "trajectories-a.parquet")
+    write_trajectories([*runs, recorded(attempt=2)], tmp_path / "trajectories-b.parquet")
+    assert [run.attempt for run in read_trajectories(tmp_path)] == [0, 1, 2]
+    assert read_attempts(tmp_path)["attempt"].to_list() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("weighted", math.nan), ("weighted", -0.1), ("weighted", 1.5), ("weighted", None), ("attempt", -1), ("binary", 2)],
+)
+def test_figures_that_cannot_be_are_damage(tmp_path: Path, column: str, value: float | None) -> None:
+    path = tmp_path / "trajectories.parquet"
+    spoil(path, recorded(), **{column: value})
+    for read in (read_trajectories, read_attempts):
+        with pytest.raises(StorageError, match=rf"parquet is damaged: .*{column}"):
+            read(path)
+
+
+def test_a_number_that_is_none_is_damage_wherever_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "trajectories.parquet"
+    spoil(path, recorded(), seconds={"setup": math.inf, "model": 0, "tools": 0, "grading": 0})
+    with pytest.raises(StorageError, match=r"is damaged: row .*JSON compliant"):
+        read_trajectories(path)
+
+
+def test_a_file_whose_middle_is_broken_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "trajectories.parquet"
+    write_trajectories([recorded(bash("ls"))], path)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + b"\xff" * 400 + data[404:])
+    with pytest.raises(StorageError, match="is damaged"):
+        read_trajectories(path)
+
+
+def spoil(path: Path, run: Trajectory, **values: object) -> None:
+    """Write a row with values that no program of ours writes."""
+    pq.write_table(pa.Table.from_pylist([to_row(run) | values], schema=SCHEMA), path)
 
 
 def test_an_unwritable_place_is_said(tmp_path: Path) -> None:

@@ -8,15 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from agent.limits import EpisodeLimits
 from agent.table import read_trajectories
 from generators.recipe import Recipe
 from generators.task import Difficulty, Task
-from pipeline.attempting import measured
+from pipeline.attempting import AttemptSettings, measured, trajectories_file
+from pipeline.cli.sources import load_tasks
 from pipeline.writing import cells
 from tests.pipeline.test_cli import save, termforge
 from tests.provider import Answer, Asked, Fault, Provider
@@ -83,6 +86,35 @@ def test_wrong_usage_is_said(tasks: Path, home: dict[str, str], words: list[str]
     result = termforge("attempt", str(tasks), *words, OPENAI_API_KEY="", **home)
     assert result.returncode == code, result.stderr
     assert says in result.stderr and "Traceback" not in result.stderr
+
+
+def test_a_later_run_keeps_what_an_earlier_one_left(tasks: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ids = [task.id for task, _ in load_tasks(tasks)]
+    words = ["attempt", str(tasks), "--model", "scripted:idle", "-k", "1", "--to", str(out), "--task"]
+    for more in ([ids[0]], [ids[1]], [ids[1]], [ids[1], "--turns", "7"]):
+        result = termforge(*words, *more)
+        assert result.returncode == 0, result.stderr
+    found = [(run.task_id, run.limits["turns"]) for run in read_trajectories(out)]
+    assert sorted(found) == sorted([(ids[0], 50), (ids[1], 50), (ids[1], 7)])
+    analysis = json.loads(termforge("analyze", str(out), "--json").stdout)
+    assert {row["task_id"]: row["n"] for row in analysis["tasks"]} == {ids[0]: 1, ids[1]: 2}
+    next(out.glob("*.parquet")).write_bytes(b"PAR1 no")
+    result = termforge(*words, ids[0])
+    assert result.returncode == 2 and "cannot be read as parquet" in result.stderr, "nothing is written over"
+
+
+def test_settings_that_rows_do_not_tell_have_files_of_their_own(tmp_path: Path) -> None:
+    usual = AttemptSettings(model="openai:m", k=16, workers=2)
+    assert trajectories_file(usual) == "trajectories-openai-m-structured.parquet"
+    script = tmp_path / "script.yaml"
+    others = [replace(usual, base_url="http://h/v1"), replace(usual, temperature=0.5), replace(usual, reasoning="high")]
+    others += [replace(usual, examples="ladder"), replace(usual, limits=EpisodeLimits(turns=7))]
+    names = [trajectories_file(each) for each in (usual, *others)]
+    for reply in "ab":
+        script.write_text(f"replies: [{reply}]")
+        names.append(trajectories_file(AttemptSettings(model=f"scripted:{script}")))
+    assert len(set(names)) == len(names) == 8
 
 
 def test_a_model_behind_a_server_is_paid_once_and_its_secrets_are_kept_out(

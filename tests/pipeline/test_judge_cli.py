@@ -52,6 +52,8 @@ def test_a_judge_is_chosen_and_shown(file: Path, capsys: pytest.CaptureFixture[s
         (("use", "gpt-5"), "write rules, openai:NAME or anthropic:NAME"),
         (("use", "openai:gpt-x"), "set OPENAI_API_KEY"),
         (("use", "openai:x", "--base-url", "nowhere"), "address"),
+        (("use", "openai:sk-ant-api03-0123456789abcdef0123"), "keys belong in the environment"),
+        (("use", "openai:x", "--base-url", "http://h/sk-secret-0123456789abcdef/v1"), "keys belong in the environment"),
         (("eval", "--judge", "magic"), "write rules"),
         (("eval", "--case", "nothing"), "no case 'nothing'"),
     ],

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from agent.atif import from_atif
-from agent.table import trajectory_id, write_trajectories
+from agent.table import SCHEMA, to_row, trajectory_id, write_trajectories
 from agent.trajectory import End, Item, Status, TestOutcome, Trajectory
 from pipeline.cli.output import guarded
 from pipeline.cli.trajectories import analyze, trajectory
@@ -136,6 +139,18 @@ def test_the_only_one_needs_no_name(tmp_path: Path, capsys: pytest.CaptureFixtur
     write_trajectories(RUNS[3:], tmp_path / "trajectories.parquet")
     code, out, _ = call(trajectory, capsys, "show", tmp_path)
     assert code == 0 and "provider timeout: gone" in out
+
+
+@pytest.mark.parametrize("spoilt", [{"weighted": math.nan}, {"weighted": 7.0}, {"attempt": -1}])
+def test_a_damaged_file_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoilt: dict[str, float]
+) -> None:
+    rows = [to_row(run) for run in RUNS[:2]]
+    pq.write_table(pa.Table.from_pylist([rows[0] | spoilt, rows[1]], schema=SCHEMA), tmp_path / "trajectories.parquet")
+    for command, words in ((analyze, [tmp_path]), (trajectory, ["show", tmp_path])):
+        code, out, err = call(command, capsys, *words)
+        assert (code, out, err.count("\n")) == (4, "", 1), err
+        assert "trajectories.parquet is damaged" in err and next(iter(spoilt)) in err and "fault" not in err
 
 
 def test_wrong_usage_gets_one_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,10 +22,11 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError
 
+from agent.scrub import REMOVED, scrub_text, secrets_of
 from containers.state import default_home, storage
 from generators.errors import UsageError
 from generators.task import Record
@@ -43,6 +44,12 @@ def _no_secret(url: str | None) -> str | None:
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("the address holds more than a host and a path; keys belong in the environment")
     return url
+
+
+def _holds_key(*texts: str) -> bool:
+    """Whether a text holds a key by its form, or one of this environment's, also written as in an address."""
+    keys = secrets_of({name: value for name, value in os.environ.items() if name.endswith("_API_KEY")})
+    return any(REMOVED in scrub_text(form, keys) for text in texts for form in (text, unquote(text)))
 
 
 class Backend(Record):
@@ -76,8 +83,10 @@ def named_backend(backend: str, base_url: str | None = None) -> Backend:
     """A backend by its name, if name and address are well-formed.
 
     Raises:
-        UsageError: they are not; or `rules` has an address.
+        UsageError: they are not, or hold a key, which would stay on record for good; or `rules` has an address.
     """
+    if _holds_key(backend, base_url or ""):  # said without the name, which may be the key
+        raise UsageError("judge: name or address holds a key; keys belong in the environment, never in the judge file")
     if backend == RULES and base_url is not None:
         raise UsageError("judge rules needs no address: it asks no model")
     try:

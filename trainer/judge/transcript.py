@@ -122,7 +122,7 @@ def _outcome(item: Item) -> str:
     if item.mistake:
         return f"{name} could not be read: {item.mistake}"
     if item.skipped:
-        return f"{name} was skipped, since an action before it had failed"
+        return f"{name} was skipped, since an action before it had failed or could not be read"
     if item.observation is None:
         return f"{name}: no output"
     seen = item.observation

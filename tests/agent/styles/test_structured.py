@@ -13,12 +13,14 @@ from pydantic import TypeAdapter
 
 from agent import actions as act
 from agent.actions import ACTIONS, AnyAction, Malformed
+from agent.calls import said
 from agent.forms import EXAMPLES, tool_name, written
 from agent.observation import LIMIT, Observation
 from agent.parser import MAX_ACTIONS, MAX_CHARACTERS
 from agent.styles import open_style
 from agent.styles.structured import Structured
 from agent.tags import TAGS
+from generators.chat.model import Reply, ToolCall, Usage
 
 STYLE = Structured()
 AWKWARD = (
@@ -209,6 +211,23 @@ def test_a_call_that_cannot_be_read_is_a_mistake(name: str, values: Any, problem
     assert "fields: " in found.expected
 
 
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        ('{"must_succeed": true}', True),
+        ('{"must_succeed": true', True),
+        ('{"must_succeed": false}', False),
+        ("{", False),
+    ],
+)
+def test_a_call_that_cannot_be_read_says_whether_it_must_succeed(arguments: str, asked: bool) -> None:
+    usage = Usage(input_tokens=1, output_tokens=1)
+    reply = Reply(
+        text="", usage=usage, model="m", seconds=0.0, calls=(ToolCall(id="1", name="bash", arguments=arguments),)
+    )
+    assert [found.must_succeed for found in said(STYLE, reply).mistakes] == [asked]
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3),
@@ -227,8 +246,8 @@ def test_no_call_raises(name: str, values: Any) -> None:
 
 
 def test_every_example_of_the_prompt_is_read_as_its_action() -> None:
-    said = STYLE.parse(STYLE.system_prompt())
-    assert said.items == EXAMPLES
+    told = STYLE.parse(STYLE.system_prompt())
+    assert told.items == EXAMPLES
     assert tuple(type(shown) for shown in EXAMPLES) == ACTIONS
 
 

@@ -86,6 +86,31 @@ def test_a_wrong_choice_changes_nothing(tmp_path: Path, name: str, url: str | No
     assert "SECRET" not in str(caught.value) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("openai:sk-ant-api03-SECRET0123456789abcdef", None),
+        ("sk-ant-api03-SECRET0123456789abcdef", None),
+        ("openai:a", "http://h/sk-ant-api03-SECRET0123456789abcdef/v1"),
+        ("openai:a", "http://h/%73k-ant-api03-SECRET0123456789abcdef/v1"),
+        ("openai:own-SECRET", None),
+        ("openai:a", "http://h/own-SECRET/v1"),
+    ],
+)
+def test_a_key_in_name_or_address_is_refused_and_not_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, url: str | None
+) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "own-SECRET")
+    with pytest.raises(UsageError, match="keys belong in the environment") as caught:
+        set_backend(name, url, path=tmp_path / "judge.json")
+    assert "SECRET" not in str(caught.value) and not list(tmp_path.iterdir())
+
+
+def test_a_placeholder_for_a_key_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert set_backend("openai:none", path=tmp_path / "judge.json").backend == "openai:none"
+
+
 def test_no_key_of_the_environment_gets_into_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRET")
     set_backend("openai:a", path=tmp_path / "judge.json")
