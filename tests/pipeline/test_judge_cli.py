@@ -53,6 +53,10 @@ def test_a_judge_is_chosen_and_shown(file: Path, capsys: pytest.CaptureFixture[s
         (("use", "openai:gpt-x"), "set OPENAI_API_KEY"),
         (("use", "openai:x", "--base-url", "nowhere"), "address"),
         (("eval", "--judge", "magic"), "write rules"),
+        (
+            ("eval", "--judge", "openai:x", "--judge", "anthropic:x", "--base-url", "http://127.0.0.1:9/v1"),
+            "openai and anthropic",
+        ),
         (("eval", "--case", "nothing"), "no case 'nothing'"),
     ],
 )
