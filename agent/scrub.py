@@ -18,9 +18,9 @@ from typing import Any
 from urllib.parse import quote
 
 from agent.trajectory import Trajectory
+from generators.chat.faults import REMOVED
 from generators.chat.model import clean
 
-REMOVED = "[secret removed]"
 SHORTEST, SHORTEST_WORD = 8, 16  # characters of a value
 _NAME = re.compile(
     r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|(?<![A-Z])PASS|PASSPHRASE|CREDENTIAL)S?(?![A-Z])(?!_(?:FILE|PATH|DIR)$)", re.I

@@ -7,11 +7,9 @@ tokens = await prompt_tokens(cells, settings)             # how long each stage'
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
 from typing import cast
 
@@ -19,7 +17,6 @@ from containers.proof.store import ProofStore
 from containers.repair import Workshop
 from containers.state import State
 from generators.axes import Cell
-from generators.chat.ledger import Ledger
 from generators.chat.model import UNTAGGED, Ask, ChatModel, Reply, Tag, Usage, estimate_tokens
 from generators.errors import BudgetError
 from generators.evidence import Evidence
@@ -42,7 +39,7 @@ from generators.written.records import (
     Weight,
 )
 from generators.written.writer import Models, Writer
-from pipeline.writing import WriterSettings, opened
+from pipeline.writing import WriterSettings, unasked
 
 # How many tokens an answer of each stage has: the prior that stands until a ledger knows better.
 ANSWER_TOKENS: dict[Stage, int] = {
@@ -82,21 +79,16 @@ def stages_of(settings: WriterSettings) -> tuple[Stage, ...]:
 
 
 async def kept(orders: Sequence[Order], settings: WriterSettings, store: ProofStore, state: State) -> list[Left]:
-    """What is left to do for each order. No request is sent: the models are opened under a ceiling of nothing.
+    """What is left to do for each order. No request is sent, and no key needed.
 
     Raises:
-        UsageError: a model's name, key, address or price is not one that could be worked with.
+        UsageError: a model's name, address or price is not one that could be worked with.
     """
     answered: dict[str, set[str]] = defaultdict(set)
-    with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "nothing.db")
-        try:
-            async with opened(replace(settings, max_tokens=0), ledger, state, lambda _: None) as models:
-                workshop = _Records(store)
-                writer = workshop.writer(_each(models, lambda model: _Kept(model, answered)))
-                return [await _left(workshop, writer, order, answered[order.name], settings) for order in orders]
-        finally:
-            ledger.close()
+    async with unasked(settings, state, keyless=True) as models:
+        workshop = _Records(store)
+        writer = workshop.writer(_each(models, lambda model: _Kept(model, answered)))
+        return [await _left(workshop, writer, order, answered[order.name], settings) for order in orders]
 
 
 async def _left(workshop: Workshop, writer: Writer, order: Order, answered: set[str], settings: WriterSettings) -> Left:

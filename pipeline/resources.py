@@ -57,7 +57,10 @@ class EngineResource(ConfigurableResource):
 
 
 class WriterResource(ConfigurableResource):
-    """Which language models write, for recipes that they write; chosen in the launchpad. See `WriterSettings`."""
+    """Which language models write, for recipes that they write; chosen in the launchpad. See `WriterSettings`.
+
+    `base_url` is for the writer's provider alone.
+    """
 
     writer: str = Field(default_factory=lambda: os.environ.get("TERMFORGE_WRITER", ""))
     tester: str = ""

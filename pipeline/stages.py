@@ -33,7 +33,7 @@ from generators.recipe import Order, Recipe
 from generators.task import Task
 from pipeline.attempting import AttemptSettings, attempt, solvable
 from pipeline.places import project_root
-from pipeline.writing import WriterSettings, write
+from pipeline.writing import WriterSettings, check_models, write
 
 log = logging.getLogger(__name__)
 Report = Callable[[str, int, int], None]  # stage, done, of
@@ -120,11 +120,13 @@ def write_batch(
     """The drafts of a batch, by whoever writes this recipe. What a language model writes is proven on the way.
 
     Raises:
-        UsageError: language models are to write, and none was named.
+        UsageError: language models are to write, and none was named, or one cannot be opened: known before an engine is.
         BudgetError: their ceiling is reached; a later run goes on.
     """
     if recipe.writer == "procedural":
         return write_drafts(recipe, orders, report)
+    if settings.writer:
+        check_models(settings)
     with stoppable() as stop:
         engine = open_engine()
         rows = write(

@@ -11,8 +11,9 @@ import contextlib
 import math
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -27,7 +28,7 @@ from generators.axes import Cell, load_space, sample
 from generators.chat.ledger import Ceiling, Ledger
 from generators.chat.limits import Rates
 from generators.chat.model import ChatModel, Effort
-from generators.chat.models import open_model
+from generators.chat.models import open_model, provider_of
 from generators.chat.prices import Prices
 from generators.difficulty import Rates as Measured
 from generators.errors import ProviderFault, ProviderReason, SandboxFault, UsageError
@@ -41,7 +42,10 @@ _WATCH_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """Which models write, and what they may cost. Empty names stand for the writer's own; no judge unless one is named."""
+    """Which models write, and what they may cost. Empty names stand for the writer's own; no judge unless one is named.
+
+    `base_url` is for the writer's provider: models of another keep their own address, since a key goes where its model is asked.
+    """
 
     writer: str = ""
     tester: str = ""
@@ -66,6 +70,10 @@ class WriterSettings:
         """The model of each role."""
         roles = {"writer": self.writer, "tester": self.tester or self.writer, "solver": self.solver or self.writer}
         return roles | ({"judge": self.judge} if self.judge else {})
+
+    def address(self, spec: str) -> str | None:
+        """The address that was given for this model, if one was."""
+        return self.base_url if provider_of(spec) == provider_of(self.writer) else None
 
 
 def cells(recipe: Recipe) -> list[Cell]:
@@ -93,22 +101,23 @@ def orders_of(recipe: Recipe, orders: Sequence[Order], settings: WriterSettings)
 
 @contextlib.asynccontextmanager
 async def opened(
-    settings: WriterSettings, ledger: Ledger, state: State, say: Callable[[str], None]
+    settings: WriterSettings, ledger: Ledger, state: State, say: Callable[[str], None], keyless: bool = False
 ) -> AsyncIterator[Models]:
-    """The models, for the time of a block."""
+    """The models, for the time of a block; `keyless`, to ask nothing but what is kept."""
     prices = Prices.load(settings.prices) if settings.prices else Prices.load()
     known: dict[str, ChatModel] = {}
     try:
         for spec in dict.fromkeys(settings.models.values()):
             known[spec] = open_model(
                 spec,
-                base_url=settings.base_url,
+                base_url=settings.address(spec),
                 cache=models_folder(state) / "replies",
                 ledger=ledger,
                 ceiling=Ceiling(settings.max_dollars, settings.max_tokens),
                 prices=prices,
                 concurrency=settings.concurrency,
                 per_minute=Rates(settings.requests_per_minute, settings.tokens_per_minute),
+                keyless=keyless,
                 say=say,
             )
         roles = {role: known[spec] for role, spec in settings.models.items()}
@@ -123,6 +132,36 @@ async def opened(
     finally:
         for model in known.values():
             await model.close()
+
+
+@contextlib.asynccontextmanager
+async def unasked(settings: WriterSettings, state: State, keyless: bool = False) -> AsyncIterator[Models]:
+    """The models under a ceiling of nothing, so that no request is sent, and with a ledger of no account.
+
+    Raises:
+        UsageError: a model's name, address, price or (unless `keyless`) key is not one that could be worked with.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "nothing.db")
+        try:
+            async with opened(replace(settings, max_tokens=0), ledger, state, lambda _: None, keyless) as models:
+                yield models
+        finally:
+            ledger.close()
+
+
+def check_models(settings: WriterSettings) -> None:
+    """That the models can be opened, before anything is made for them.
+
+    Raises:
+        UsageError: name, address, price or key of one does not do.
+    """
+
+    async def look() -> None:
+        async with unasked(settings, default_state()):
+            pass
+
+    asyncio.run(look())
 
 
 @dataclass

@@ -47,9 +47,11 @@ _FIXED_BUDGET = "a fixed budget of thinking"  # what newer models lack: they cho
 class AnthropicModel:
     """A model behind Anthropic's protocol. One try per request; the key is in the client alone."""
 
-    def __init__(self, model: str, base_url: str | None, connections: int, timeouts: Timeouts) -> None:
+    def __init__(
+        self, model: str, base_url: str | None, connections: int, timeouts: Timeouts, keyless: bool = False
+    ) -> None:
         self.name = f"anthropic:{model}"
-        self._place, url = PROVIDER.place(model, base_url)
+        self._place, url = PROVIDER.place(model, base_url, keyless)
         self._total = timeouts.total
         self._client = AsyncAnthropic(
             api_key=self._place.key or "none",
@@ -63,6 +65,10 @@ class AnthropicModel:
     def url(self) -> str:
         """The provider's address, without what is secret in it."""
         return self._place.url
+
+    def scrub(self, text: str) -> str:
+        """A text without the key."""
+        return self._place.scrub(text)
 
     async def ask(self, ask: Ask, tag: Tag = UNTAGGED) -> Reply:
         """Ask once."""

@@ -48,20 +48,20 @@ class Provider:
     key_variable: str
     url_variable: str
 
-    def place(self, model: str, base_url: str | None) -> tuple[Place, str]:
+    def place(self, model: str, base_url: str | None, keyless: bool = False) -> tuple[Place, str]:
         """Whom to ask, and the address as it was given.
 
         Raises:
-            UsageError: the address is none, or the key is missing.
+            UsageError: the address is none, or the key is missing (and it is not `keyless`).
         """
         url = (base_url or os.environ.get(self.url_variable) or self.home).strip().rstrip("/")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(f"{shown_url(url)!r} is no address for {self.name}: write http://HOST:PORT/v1")
         key = os.environ.get(self.key_variable, "").strip()
-        if not key and parts.hostname == urlsplit(self.home).hostname:
+        if not key and not keyless and parts.hostname == urlsplit(self.home).hostname:
             raise UsageError(
-                f"{self.name} needs a key: set {self.key_variable}, or {self.url_variable} for a server of your own"
+                f"{self.name} needs a key: set {self.key_variable}, or for a server of your own --base-url or {self.url_variable}"
             )
         if not key.isascii():
             raise UsageError(f"{self.key_variable} holds characters that no key has")

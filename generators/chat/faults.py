@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from generators.errors import AnswerFault, ProviderFault, ProviderReason, RefusedError, TermforgeError, UsageError
 
+REMOVED = "[secret removed]"  # stands in data where a secret was
 _OVERFLOW = re.compile(
     r"context[_ ](length|window|size|limit)|maximum context|prompt is too long|too many input tokens|request_too_large"
     r"|max_model_len|max_tokens is too large|maximum allowed number of output tokens|max_new_tokens\W+must be",
@@ -25,6 +26,9 @@ _FILTERED = re.compile(r"content[_ ](policy|filter|management)", re.I)
 _NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing[_ ]hard[_ ]limit", re.I)
 _UNKNOWN = re.compile(r"support|unknown|unrecogni[sz]ed|unexpected|extra|permitted|allowed|deprecated", re.I)
 _STRUCTURED = re.compile(r"response_format|json_schema|grammar|structured output|output_config|tool", re.I)
+_PUBLIC = re.compile(r"sk-(?:proj-|svcacct-|admin-|or-v1-|ant-[a-z]+[0-9]+-)?")  # how everybody's keys begin
+_PLACEHOLDER = re.compile(r".{0,7}|[a-z]{8,15}")  # `none`, `EMPTY`: for servers that need no key
+_PIECE = 8  # characters of a key that are too many to show
 _STRUCTURING = ("response_format", "tools", "output_config")  # the prompt says the form anyhow: any complaint will do
 
 
@@ -41,9 +45,26 @@ class Place:
 
     def clean(self, text: str, most: int = 240) -> str:
         """A provider's words in one line, cut, without the key."""
-        line = " ".join(text.split())
-        line = line.replace(self.key, "***") if self.key else line
+        line = _without(self.key, " ".join(text.split()), "***")
         return line if len(line) <= most else line[: most - 1] + "…"
+
+    def scrub(self, text: str) -> str:
+        """What a model said, without the key; a placeholder is no secret, and a word that answers are full of."""
+        return text if _PLACEHOLDER.fullmatch(self.key) else _without(self.key, text, REMOVED)
+
+
+def _without(key: str, text: str, mark: str) -> str:
+    """A text without a key, and without what a provider quotes of it: every run that its pieces cover."""
+    text = text.replace(key, mark) if key else text
+    public = _PUBLIC.match(key)
+    first = max(0, public.end() - _PIECE + 1) if public else 0  # a piece has something secret in it
+    pieces = {key[at : at + _PIECE] for at in range(first, len(key) - _PIECE + 1)}
+    parts, end = list[str](), 0
+    for start in (at for at in range(len(text) - _PIECE + 1) if text[at : at + _PIECE] in pieces):
+        if start > end or not parts:
+            parts += (text[end:start], mark)
+        end = start + _PIECE
+    return "".join(parts) + text[end:]
 
 
 def shown_url(url: str) -> str:

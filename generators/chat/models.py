@@ -1,4 +1,4 @@
-"""Opening a model by its name: the adapter of its provider inside the layers, cache(book(limits(retry(fit(adapter))))).
+"""Opening a model by its name: the adapter of its provider inside the layers, cache(book(limits(retry(fit(scrub(adapter)))))).
 
     model = open_model("anthropic:claude-haiku-4-5", cache=Path("replies"), ledger=ledger, ceiling=Ceiling(money=5))
     model = open_model("openai:Qwen/Qwen3-8B", base_url="http://127.0.0.1:8000/v1")  # vLLM, SGLang, llama.cpp, OpenRouter
@@ -10,7 +10,7 @@ Keys come from the environment only: OPENAI_API_KEY, ANTHROPIC_API_KEY. OPENAI_B
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from generators.chat.limits import LimitedModel, Pacer, Rates, Timeouts
 from generators.chat.model import UNTAGGED, Ask, ChatModel, Effort, Reply, Tag
 from generators.chat.prices import Prices
 from generators.chat.retry import Patience, RetryModel
+from generators.chat.scrubbed import ScrubbedModel
 from generators.errors import UsageError
 
 CONCURRENCY = 256
@@ -34,6 +35,10 @@ class Adapter(ChatModel, Protocol):
     @property
     def url(self) -> str:
         """The provider's address, without what is secret in it."""
+        ...
+
+    def scrub(self, text: str) -> str:
+        """A text without the key."""
         ...
 
 
@@ -58,6 +63,24 @@ class WithReasoning:
         await self._inner.close()
 
 
+def provider_of(spec: str) -> str:
+    """The provider that a model's name begins with."""
+    return spec.partition(":")[0]
+
+
+def require_one_provider(specs: Iterable[str]) -> None:
+    """That one address can be meant for all these models: with another provider's model its key would go there too.
+
+    Raises:
+        UsageError: they are of several providers.
+    """
+    providers = list(dict.fromkeys(map(provider_of, specs)))
+    if len(providers) > 1:
+        raise UsageError(
+            f"--base-url is one provider's, the models are of {' and '.join(providers)}: name them in runs of their own"
+        )
+
+
 def open_model(
     spec: str,
     *,
@@ -71,18 +94,22 @@ def open_model(
     reasoning: Effort | None = None,
     patience: Patience | None = None,
     timeouts: Timeouts | None = None,
+    keyless: bool = False,
     say: Callable[[str], None] = print,
 ) -> ChatModel:
     """A model by its name, `openai:NAME` or `anthropic:NAME`. `say` is told once that a price is unknown, or answers have no room.
+
+    `keyless` is for those who ask nothing but the cache: no key need be there.
 
     Raises:
         UsageError: the name, the key, an address or a limit does not fit, or the ceiling cannot be kept.
     """
     if ceiling and ledger is None:
         raise UsageError("a ceiling needs a ledger to count in")
-    adapter = _adapter(spec, base_url, concurrency, timeouts or Timeouts())
+    adapter = _adapter(spec, base_url, concurrency, timeouts or Timeouts(), keyless)
     pacer = Pacer(per_minute or Rates())
-    model: ChatModel = RetryModel(FittingModel(adapter, say), pacer, patience or Patience(), say)
+    scrubbed = ScrubbedModel(adapter, adapter.scrub)
+    model: ChatModel = RetryModel(FittingModel(scrubbed, say), pacer, patience or Patience(), say)
     model = LimitedModel(model, pacer, concurrency)
     if ledger:
         model = _booked(model, ledger, prices or Prices.load(), ceiling or Ceiling(), say)
@@ -91,17 +118,17 @@ def open_model(
     return WithReasoning(model, reasoning) if reasoning else model
 
 
-def _adapter(spec: str, base_url: str | None, concurrency: int, timeouts: Timeouts) -> Adapter:
+def _adapter(spec: str, base_url: str | None, concurrency: int, timeouts: Timeouts, keyless: bool) -> Adapter:
     match = _SPEC.fullmatch(spec)
     if not match:
         raise UsageError(f"model {spec!r}: write openai:NAME or anthropic:NAME, for example openai:gpt-5-mini")
     if match[1] == "openai":
         from generators.chat.openai import OpenAIModel
 
-        return OpenAIModel(match[2], base_url, concurrency, timeouts)
+        return OpenAIModel(match[2], base_url, concurrency, timeouts, keyless)
     from generators.chat.anthropic import AnthropicModel
 
-    return AnthropicModel(match[2], base_url, concurrency, timeouts)
+    return AnthropicModel(match[2], base_url, concurrency, timeouts, keyless)
 
 
 def _booked(

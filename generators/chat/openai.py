@@ -37,9 +37,11 @@ _STOPS: Mapping[str, Stop] = {"length": "cut_off", "content_filter": "refused"}
 class OpenAIModel:
     """A model behind OpenAI's protocol. One try per request; the key is in the client alone."""
 
-    def __init__(self, model: str, base_url: str | None, connections: int, timeouts: Timeouts) -> None:
+    def __init__(
+        self, model: str, base_url: str | None, connections: int, timeouts: Timeouts, keyless: bool = False
+    ) -> None:
         self.name = f"openai:{model}"
-        self._place, url = PROVIDER.place(model, base_url)
+        self._place, url = PROVIDER.place(model, base_url, keyless)
         self._total = timeouts.total
         self._http = http_client(connections, timeouts)
         self._client = AsyncOpenAI(
@@ -52,6 +54,10 @@ class OpenAIModel:
     def url(self) -> str:
         """The provider's address, without what is secret in it."""
         return self._place.url
+
+    def scrub(self, text: str) -> str:
+        """A text without the key."""
+        return self._place.scrub(text)
 
     async def ask(self, ask: Ask, tag: Tag = UNTAGGED) -> Reply:
         """Ask once."""

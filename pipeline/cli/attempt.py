@@ -19,6 +19,7 @@ from agent.table import attempts_frame, merge_trajectories, read_trajectories
 from agent.trajectory import Trajectory
 from containers.engines.registry import open_engine
 from containers.state import storage
+from generators.chat.models import require_one_provider
 from generators.errors import BudgetError, UsageError
 from pipeline.attempting import AttemptSettings, attempt, measured, trajectories_file, trajectories_folder
 from pipeline.cli.output import Out, engine_option, json_option
@@ -47,7 +48,10 @@ from pipeline.stages import stoppable
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks.")
 @click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), help="Folder for trajectories.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Episodes at once (default: two for each core).")
-@click.option("--base-url", help="A server that speaks the provider's protocol: vLLM, SGLang, llama.cpp, OpenRouter.")
+@click.option(
+    "--base-url",
+    help="A server that speaks the provider's protocol: vLLM, SGLang, llama.cpp, OpenRouter. For models of one provider.",
+)
 @click.option("--temperature", type=click.FloatRange(0, 2), help="Of the model (default: the provider's own).")
 @click.option("--reasoning", type=click.Choice(["low", "medium", "high"]), help="Effort of a reasoning model.")
 @click.option("--turns", type=click.IntRange(min=1), default=50, show_default=True, help="Replies of an episode.")
@@ -85,6 +89,8 @@ def attempt_command(
         raise UsageError(f"no task of {source} matches {', '.join(names)}")
     if settings["base_url"] and all(model.startswith(SCRIPTED) for model in models):
         raise UsageError(f"{models[0]} asks no server; leave --base-url out")
+    if settings["base_url"]:
+        require_one_provider(model for model in models if not model.startswith(SCRIPTED))
     wanted = [_settings(model, settings) for model in models]
     folder = target or trajectories_folder()
     with storage(f"preparing {folder}"), tempfile.TemporaryFile(dir=_made(folder)):

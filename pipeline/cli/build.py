@@ -29,7 +29,7 @@ from pipeline.cli.writing import estimate_writing, writer_options, writing_costs
 from pipeline.costs import BY_AXIS, BY_STAGE
 from pipeline.funnel import funnel, reasons
 from pipeline.places import project_root
-from pipeline.writing import WriterSettings
+from pipeline.writing import WriterSettings, check_models
 
 
 @click.command()
@@ -77,6 +77,8 @@ def build(
         else:
             _dry_run(recipe, engine_name, out)
         return
+    if recipe.writer == "model":
+        check_models(models)  # a missing key is said before a base image is made for nothing
     from pipeline.io import frames_folder  # Dagster takes most of a second to import
     from pipeline.resources import WriterResource
     from pipeline.runs import UnsoundError, build_recipe

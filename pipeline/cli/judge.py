@@ -13,6 +13,7 @@ from rich.console import Console
 
 from containers.state import storage
 from generators.chat.ledger import Ceiling, Ledger
+from generators.chat.models import require_one_provider
 from generators.errors import ProviderFault, UsageError
 from pipeline.cli.output import Out, json_option
 from trainer.judge.backend import RULES, Backend, backend_path, history, named_backend, read_backend, set_backend
@@ -93,7 +94,7 @@ def show(out: Out) -> None:
 @click.option(
     "--judge", "names", multiple=True, default=(RULES,), show_default=True, help="May be repeated; ranks them."
 )
-@click.option("--base-url", help="A server that speaks the provider's protocol.")
+@click.option("--base-url", help="A server that speaks the provider's protocol. For models of one provider.")
 @click.option("--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="Judgements of each case.")
 @click.option("--case", "only", multiple=True, help="Only this case (may be repeated).")
 @click.option("--cases", "file", type=click.Path(path_type=Path, dir_okay=False), help="Another file of cases.")
@@ -116,6 +117,8 @@ def eval_(
 ) -> None:
     """Judge transcripts of our own writing and compare the scores with the range that each deserves."""
     cases = _chosen(load_cases(file), only)
+    if base_url is not None:
+        require_one_provider(name for name in names if name != RULES)
     backends = [named_backend(name, None if name == RULES else base_url) for name in dict.fromkeys(names)]
     with contextlib.ExitStack() as stack:
         settings = _settings(backends, concurrency, max_dollars, out, stack)

@@ -24,7 +24,11 @@ _OPTIONS = (
     click.option("--tester", metavar="MODEL", default="", help="Writes tests and near misses (default: the writer)."),
     click.option("--solver", metavar="MODEL", default="", help="Writes solutions (default: the writer)."),
     click.option("--judge", metavar="MODEL", default="", help="Gives a second opinion on each draft (default: nobody)."),
-    click.option("--base-url", help="A server that speaks the provider's protocol: vLLM, SGLang, llama.cpp, OpenRouter."),
+    click.option(
+        "--base-url",
+        help="A server that speaks the protocol of the writer's provider: vLLM, SGLang, llama.cpp, OpenRouter. Models of another "
+        "provider keep their own address.",
+    ),
     click.option("--max-dollars", type=click.FloatRange(min=0), help="Ceiling of all that this recipe's writing costs."),
     click.option("--max-tokens", type=click.IntRange(min=1), help="The same in tokens."),
     click.option("--concurrency", type=click.IntRange(1, 4096), default=256, show_default=True, help="Requests at once."),

@@ -74,6 +74,11 @@ def test_replayed_solutions_pass_and_idle_ones_do_not(tasks: Path, tmp_path: Pat
     [
         (["--model", "gpt-5"], 2, "write openai:NAME or anthropic:NAME"),
         (["--model", "openai:gpt-5-mini"], 2, "OPENAI_API_KEY"),
+        (
+            ["--model", "openai:m", "--model", "anthropic:m", "--base-url", "http://127.0.0.1:9/v1"],
+            2,
+            "openai and anthropic",
+        ),
         (["--model", "scripted:/nowhere.yaml"], 2, "/nowhere.yaml"),
         (["--model", "scripted:replay", "--native"], 2, "makes no tool calls"),
         (["--style", "telepathic"], 2, "telepathic"),

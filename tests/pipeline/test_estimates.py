@@ -89,8 +89,6 @@ def test_what_is_kept_is_not_counted_again(tmp_path: Path) -> None:
         (("--judge", "local:x"), {}, "write openai:NAME or anthropic:NAME"),
         (("--base-url", "ftp://there"), {}, "is no address for OpenAI"),
         (("--max-dollars", "2"), {}, "no price is known for openai:scripted"),
-        (("--base-url", "https://api.openai.com/v1"), {"OPENAI_API_KEY": ""}, "OpenAI needs a key"),
-        (("--tester", "anthropic:x", "--base-url", "https://api.anthropic.com"), {"ANTHROPIC_API_KEY": ""}, "needs a key"),
     ],
 )  # fmt: skip
 def test_models_are_looked_at_as_for_a_real_run(
@@ -98,6 +96,31 @@ def test_models_are_looked_at_as_for_a_real_run(
 ) -> None:
     done = dry(tmp_path, *more, **changed)
     assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+HOME = ("--base-url", "https://api.openai.com/v1")
+KEYLESS = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""}
+
+
+def test_an_estimate_needs_no_key(tmp_path: Path) -> None:
+    done = dry(tmp_path, "--judge", "anthropic:x", *HOME, **KEYLESS)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["requests"] > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "missing"),
+    [(HOME, "OPENAI_API_KEY"), (("--judge", "anthropic:x"), "ANTHROPIC_API_KEY")],
+)
+def test_a_missing_key_is_said_before_anything_is_made(tmp_path: Path, more: tuple[str, ...], missing: str) -> None:
+    unable = {"TERMFORGE_BWRAP": "/nowhere/bwrap"}  # what an engine would complain about first
+    done = subprocess.run(
+        [*command(tmp_path, NOWHERE), *more],
+        env=environment(tmp_path) | KEYLESS | unable, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and f"set {missing}" in done.stderr and "--base-url" in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "out").exists()
+    assert not (tmp_path / "models" / "ledgers").exists()
 
 
 @pytest.mark.parametrize("option", [("--tester", "openai:x"), ("--max-dollars", "2"), ("--concurrency", "256")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -17,12 +18,19 @@ from pathlib import Path
 import pytest
 from dagster import DagsterInstance
 
-from generators.recipe import Recipe
+from containers.proof.store import ProofStore
+from containers.state import State, default_state
+from generators.chat.ledger import Ledger
+from generators.chat.model import Ask, Message
+from generators.errors import UsageError
+from generators.recipe import Recipe, plan
 from pipeline.exchange.rows import from_row
 from pipeline.release import load_release
+from pipeline.stages import write_batch
+from pipeline.writing import WriterSettings, opened
 from tests.conversations import Conversations, load
 from tests.pipeline.conftest import floor_in
-from tests.provider import Answer, Asked, Provider
+from tests.provider import Answer, Asked, Line, Provider
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-secret-4711-do-not-keep"
@@ -165,6 +173,42 @@ def test_dagster_writes_with_the_model_named_in_the_launchpad(tmp_path: Path, mo
         metadata = floor.metadata("drafts")
     assert "by_axis" in metadata and "written_by_models" in metadata
     assert floor.frame("candidate_dataset", "asked")["proven"].to_list() == [True]
+
+
+def test_a_key_goes_to_its_own_providers_server_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-of-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-own-of-anthropic")
+    monkeypatch.setenv("TERMFORGE_MODELS", str(tmp_path / "models"))
+    ask = Ask(messages=(Message(role="user", content="Well?"),))
+
+    async def everybody(settings: WriterSettings) -> None:
+        ledger = Ledger(tmp_path / "ledger.db")
+        async with opened(settings, ledger, default_state(), lambda _: None) as models:
+            assert models.judge
+            for model in (models.writer, models.tester, models.judge):
+                await model.ask(ask)
+        ledger.close()
+
+    with Provider([Line(say="Yes.")]) as given, Provider([Line(say="Yes.")]) as other:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", other.url)
+        settings = WriterSettings("openai:m", tester="openai:n", judge="anthropic:j", base_url=given.url)
+        asyncio.run(everybody(settings))
+        seen = [[str(asked.headers) for asked in server.asked] for server in (given, other)]
+    assert [len(headers) for headers in seen] == [2, 1]
+    assert all("sk-own-of-openai" in text and "sk-own-of-anthropic" not in text for text in seen[0])
+    assert "sk-own-of-anthropic" in seen[1][0] and "sk-own-of-openai" not in seen[1][0]
+
+
+def test_no_engine_is_opened_for_a_model_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERMFORGE_MODELS", str(tmp_path / "models"))
+    recipe = Recipe(name="keyless", seed=3, count=1, writer="model", splits={"train": 100})
+    store = ProofStore.of(State(tmp_path / "home"), "bubblewrap")
+    with pytest.raises(UsageError, match="set OPENAI_API_KEY"):
+        write_batch(
+            recipe, plan(recipe), lambda: pytest.fail("an engine was opened"), store, WriterSettings("openai:m")
+        )
 
 
 def test_without_a_model_one_line_says_what_to_do(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -73,6 +74,25 @@ def test_what_the_user_can_mend_names_what_to_mend_in_one_line(status: int, name
 def test_no_message_holds_the_key(status: int, before: str, after: str) -> None:
     fault = status_fault(status, {}, before + PLACE.key + after, PLACE)
     assert PLACE.key not in str(fault) and PLACE.key not in repr(PLACE)
+
+
+LONG = "sk-4f9Kq2Lx7Vb0Nc3Zm8Wd5Rt1Yh6Jp-Gs_UeAo"
+
+
+@given(st.integers(0, len(LONG) - 8), st.integers(8, len(LONG)), st.text(max_size=20), st.text(max_size=20))
+def test_no_message_holds_a_part_of_the_key(start: int, length: int, before: str, after: str) -> None:
+    place = replace(PLACE, key=LONG)
+    fault = status_fault(500, {}, f"{before} {LONG[start : start + length]} {after}", place)
+    assert not [at for at in range(len(LONG) - 7) if LONG[at : at + 8] in str(fault)]
+
+
+def test_what_is_left_of_a_message_is_what_was_around_the_key() -> None:
+    place = replace(PLACE, key=LONG)
+    assert (
+        place.clean(f"key {LONG[:23]}… and {LONG[5:13]}{LONG[20:30]}, not {LONG[:7]}")
+        == f"key ***… and ***, not {LONG[:7]}"
+    )
+    assert replace(PLACE, key="short").clean("shor short") == "shor ***"
 
 
 def test_a_refused_parameter_is_found_by_name_or_words_and_only_if_it_was_sent() -> None:
