@@ -75,7 +75,7 @@ def test_replayed_solutions_pass_and_idle_ones_do_not(tasks: Path, tmp_path: Pat
         (["--model", "gpt-5"], 2, "write openai:NAME or anthropic:NAME"),
         (["--model", "openai:gpt-5-mini"], 2, "OPENAI_API_KEY"),
         (
-            ["--model", "openai:m", "--model", "anthropic:m", "--base-url", "http://127.0.0.1:9/v1"],
+            ["--model", "openai:m", "--model", "anthropic:m", "--base-url", "nowhere"],
             2,
             "openai and anthropic",
         ),

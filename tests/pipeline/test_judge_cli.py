@@ -56,7 +56,7 @@ def test_a_judge_is_chosen_and_shown(file: Path, capsys: pytest.CaptureFixture[s
         (("use", "openai:x", "--base-url", "http://h/sk-secret-0123456789abcdef/v1"), "keys belong in the environment"),
         (("eval", "--judge", "magic"), "write rules"),
         (
-            ("eval", "--judge", "openai:x", "--judge", "anthropic:x", "--base-url", "http://127.0.0.1:9/v1"),
+            ("eval", "--judge", "openai:x", "--judge", "anthropic:x", "--base-url", "nowhere"),
             "openai and anthropic",
         ),
         (("eval", "--case", "nothing"), "no case 'nothing'"),
