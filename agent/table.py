@@ -121,6 +121,9 @@ def from_row(row: Mapping[str, Any]) -> Trajectory:
         fields = {name: value for name, value in row.items() if name not in DERIVED}
         steps = [step | {"items": [_item(item) for item in step["items"]]} for step in row["steps"]]
         found = Trajectory.model_validate(fields | {"steps": steps, "limits": json.loads(row["limits"])})
+        for name, value in (("weighted", found.weighted), ("binary", found.binary)):
+            if not 0 <= value <= 1:  # so is NaN
+                raise ValueError(f"{name}: it is {value}, and has to lie between 0 and 1")
         found.canonical()  # a number that is none, wherever it stands, is no JSON
         return found
     except (ValidationError, KeyError, TypeError, ValueError) as error:

@@ -107,8 +107,8 @@ class Trajectory(Record):
     status: Status
     end: End
     reason: str = ""  # why it is invalid, or which budget ended it, in words
-    weighted: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
-    binary: Annotated[int, Field(ge=0, le=1)] = 0
+    weighted: float = 0.0
+    binary: int = 0
     tests: tuple[TestOutcome, ...] = ()
     seconds: Seconds = Seconds()
     limits: dict[str, Any] = Field(default_factory=dict)
