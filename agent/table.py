@@ -28,6 +28,7 @@ from agent.trajectory import VERSION, Trajectory
 from containers.state import storage
 from generators.digest import canonical_json, sha256_hex
 from generators.errors import StorageError, UsageError
+from generators.problems import first_problem
 
 PATTERN = "trajectories*.parquet"
 _TEXT, _REAL, _WHOLE, _FLAG = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -127,13 +128,8 @@ def from_row(row: Mapping[str, Any]) -> Trajectory:
         found.canonical()  # a number that is none, wherever it stands, is no JSON
         return found
     except (ValidationError, KeyError, TypeError, ValueError) as error:
-        problem = _first(error) if isinstance(error, ValidationError) else str(error)
+        problem = first_problem(error) if isinstance(error, ValidationError) else str(error)
         raise UsageError(f"row {row.get('id', '?')} is not a valid trajectory: {problem}") from error
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _item(item: Mapping[str, Any]) -> dict[str, Any]:
