@@ -35,12 +35,24 @@ def _action(style: Style, call: ToolCall) -> AnyAction | Malformed:
     try:
         values: Any = json.loads(call.arguments)
     except ValueError as error:
-        problem = f"the arguments are not JSON: {error}"
-        asked = _MUST_SUCCEED.search(call.arguments) is not None
-        return Malformed(tag=call.name, line=1, column=1, problem=problem, echo=call.arguments[:60], must_succeed=asked)
+        return _mistake(style, call, f"the arguments are not JSON: {error}")
     if not isinstance(values, dict):
-        return Malformed(tag=call.name, line=1, column=1, problem="the arguments are no JSON object")
+        return _mistake(style, call, "the arguments are no JSON object")
     return style.parse_call(call.name, cast(Mapping[str, Any], values))
+
+
+def _mistake(style: Style, call: ToolCall, problem: str) -> Malformed:
+    """What is wrong with arguments that are no object; the form is the one that a style asks for where all are missing."""
+    empty = style.parse_call(call.name, {})
+    return Malformed(
+        tag=call.name[:40],
+        line=1,
+        column=1,
+        problem=problem,
+        echo=call.arguments[:60],
+        expected=empty.expected if isinstance(empty, Malformed) else f"{call.name} {{}}",
+        must_succeed=_MUST_SUCCEED.search(call.arguments) is not None,
+    )
 
 
 def messages(style: Style, reply: Reply, turn: Turn, notes: list[str]) -> tuple[Message, Message]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ProviderReason = Literal[
     "rate_limited",  # 429, after all tries
     "out_of_credit",  # the account is empty: waiting does not help
-    "provider_down",  # 5xx, overloaded, or an error in the middle of a stream
+    "down",  # 5xx, overloaded, or an error in the middle of a stream
     "timeout",
     "connection_lost",
     "truncated_stream",  # the stream ended without saying why

@@ -94,7 +94,7 @@ def check_fallbacks(batch: Sequence[Mapping[str, float]], settings: RewardSettin
         raise ProviderFault(
             f"the judge failed for {share:.0%} of a batch, more than the ceiling of {settings.ceiling:.0%}: choose another one"
             " (termforge judge use) and go on from the last checkpoint",
-            "provider_down",
+            "down",
         )
     return share
 

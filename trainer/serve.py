@@ -124,6 +124,4 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
             return
         time.sleep(0.5)
     said = log.read_text(errors="replace").strip().splitlines()
-    raise ProviderFault(
-        f"the checkpoint's server did not get ready: {said[-1] if said else 'it said nothing'}", "provider_down"
-    )
+    raise ProviderFault(f"the checkpoint's server did not get ready: {said[-1] if said else 'it said nothing'}", "down")

@@ -15,6 +15,7 @@ from agent.styles.style import Said
 MARKER = "TASK_DONE"
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*(bash|sh|shell)?[ \t]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _FORM = "a few words of thought, then\n```bash\nls -l /srv\n```\nor, when all is done, the single line\n" + MARKER
+_CALL = 'bash {"cmd": "ls -l /srv"}\nor, when all is done\nsubmit {}'
 _SYSTEM = f"""You work in a Linux terminal, by yourself, on one task. Nobody answers questions.
 
 Each of your replies is a short thought and then exactly one shell command, in a fence:
@@ -105,11 +106,15 @@ class Minimal:
         if name == "submit":
             return Finish()
         if name != "bash":
-            return Malformed(tag=name, line=1, column=1, problem=f"there is no tool {name!r}; bash and submit are")
+            return _call_mistake(name, f"there is no tool {name!r}; bash and submit are")
         try:
             return Bash(cmd=values.get("cmd", ""))
         except ValidationError as error:
-            return Malformed(tag=name, line=1, column=1, problem=f"cmd: {error.errors()[0]['msg']}")
+            return _call_mistake(name, f"cmd: {error.errors()[0]['msg']}")
+
+
+def _call_mistake(name: str, problem: str) -> Malformed:
+    return Malformed(tag=name, line=1, column=1, problem=problem, expected=_CALL)
 
 
 def _mistake(text: str, at: int, problem: str) -> Malformed:

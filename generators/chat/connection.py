@@ -130,7 +130,7 @@ def _on_the_way(error: Exception, errors: Errors) -> ProviderReason | None:
         return "connection_lost"
     if isinstance(error, (errors.validation, httpx2.HTTPError, ValueError)):
         return "invalid_response"
-    return "provider_down" if isinstance(error, errors.all) else None
+    return "down" if isinstance(error, errors.all) else None
 
 
 def _by_status(error: Exception, place: Place) -> TermforgeError:

@@ -138,4 +138,4 @@ def _passing(status: int, text: str) -> ProviderReason | None:
         return "rate_limited"
     if status == 408:
         return "timeout"
-    return "provider_down" if status >= 500 or status in (409, 425) else None
+    return "down" if status >= 500 or status in (409, 425) else None

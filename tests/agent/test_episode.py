@@ -92,8 +92,8 @@ class Failing:
 
 
 def test_a_provider_that_fails_is_invalid_never_a_zero(pool: Pool) -> None:
-    seen = play(pool, Failing(ProviderFault("it is down", "provider_down")))
-    assert (seen.status, seen.end, seen.reason) == (Status.INVALID, End.BROKEN, "provider provider_down: it is down")
+    seen = play(pool, Failing(ProviderFault("it is down", "down")))
+    assert (seen.status, seen.end, seen.reason) == (Status.INVALID, End.BROKEN, "provider down: it is down")
 
 
 def test_useless_answers_are_said_and_end_it_at_last(pool: Pool) -> None:
@@ -190,7 +190,8 @@ def test_native_tool_calls(pool: Pool, provider_name: str, monkeypatch: pytest.M
         seen = asyncio.run(run())
         asked = provider.asked
     assert (seen.status, seen.style, len(seen.steps)) == (Status.PASSED, "minimal-tools", 3)
-    assert "not JSON" in seen.steps[0].items[0].mistake and seen.steps[0].items[1].observation
+    wrong = seen.steps[0].items[0].mistake
+    assert "not JSON" in wrong and 'expected:\nbash {"cmd"' in wrong and seen.steps[0].items[1].observation
     assert "600851475000" in asked[1].text and "not JSON" in asked[1].text
 
 

@@ -196,9 +196,7 @@ class TokenModel:
                 request_id=self._id, prompt_ids=conversation.ids, sampling_params={**self._sampling, "max_tokens": room}
             )
         except Exception as error:  # Ray and vLLM have errors of many kinds; none says anything about the policy
-            raise ProviderFault(
-                f"the rollout engine failed: {type(error).__name__}: {error}", "provider_down"
-            ) from error
+            raise ProviderFault(f"the rollout engine failed: {type(error).__name__}: {error}", "down") from error
         taken = time.monotonic() - began
         self.seconds += taken
         self._note(out.extra_fields)

@@ -165,7 +165,7 @@ def test_reply_of_no_use_is_asked_again_without_a_quote(fault: AnswerFault, reas
 
 
 def test_provider_faults_are_not_repaired() -> None:
-    model = Scripted("all", script(tests=(ProviderFault("openai: 500", "provider_down"),)))
+    model = Scripted("all", script(tests=(ProviderFault("openai: 500", "down"),)))
     with pytest.raises(ProviderFault):
         begin(alone(model))
     assert stages(model) == list(STAGES[:3])
