@@ -33,7 +33,7 @@ def judge() -> None:
 @judge.command(short_help="Choose the judge, also while training runs.")
 @click.argument("backend")
 @click.option("--base-url", help="A server that speaks the provider's protocol: vLLM, SGLang, llama.cpp, OpenRouter.")
-@click.option("--check", is_flag=True, help="Send one real request first.")
+@click.option("--check", is_flag=True, help="Have it judge one of our transcripts first.")
 @json_option
 def use(backend: str, base_url: str | None, check: bool, out: Out) -> None:
     """Make BACKEND the judge: rules, openai:NAME or anthropic:NAME.
@@ -123,9 +123,9 @@ def eval_(
     with contextlib.ExitStack() as stack:
         settings = _settings(backends, concurrency, max_dollars, out, stack)
         found = ranking(asyncio.run(_evaluate_all(backends, cases, attempts, settings)))
-    if all(one.mean_error is None for one in found):
-        why = next(case.reason for one in found for case in one.cases if case.reason)
-        raise ProviderFault(f"no judge gave any score: {why}", "provider_down")
+    silent = [one for one in found if one.mean_error is None]
+    if len(silent) == len(found):
+        raise _no_score(silent)
     if picture:
         with storage("writing the plot"):
             picture.write_bytes(plot(found))
@@ -134,6 +134,13 @@ def eval_(
         "cases": {one.judge: [case.row() for case in one.cases] for one in found},
     }
     out.result(value, lambda console: _tables(console, out, found))
+    if silent:
+        raise _no_score(silent)
+
+
+def _no_score(silent: Sequence[Evaluation]) -> ProviderFault:
+    why = next(case.reason for one in silent for case in one.cases if case.reason)
+    return ProviderFault(f"no score came from {', '.join(one.judge for one in silent)}: {why}", "down")
 
 
 async def _evaluate_all(

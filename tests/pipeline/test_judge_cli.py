@@ -71,7 +71,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_chosen(
 
 
 def test_check_sends_one_request_before_anything_changes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Provider([Line(fault=Fault("status", 401, message="no such key"), times=1), Line(say="yes")]) as provider:
+    with Provider([Line(fault=Fault("status", 401, message="no such key"), times=1), Line(say=ANSWER)]) as provider:
         words = ("use", "anthropic:x", "--base-url", provider.url, "--check")
         code, _, err = termforge(capsys, *words)
         assert code == 2 and err.count("\n") == 1 and not file.exists()
@@ -128,7 +128,9 @@ def test_judges_are_ranked_and_what_models_cost_is_kept(tmp_path: Path, capsys: 
 
 def test_a_judge_that_gives_no_score_at_all_is_a_fault_and_no_row_of_zeros(capsys: pytest.CaptureFixture[str]) -> None:
     with Provider([Line(fault=Fault("status", 400, message="no such model"))]) as provider:
-        code, out, err = termforge(
-            capsys, "eval", "--judge", "openai:x", "--base-url", provider.url, "--case", "perfect"
-        )
-    assert (code, out) == (5, "") and "no judge gave any score" in err
+        words = ("eval", "--judge", "openai:x", "--base-url", provider.url, "--case", "perfect")
+        code, out, err = termforge(capsys, *words)
+        assert (code, out) == (5, "") and "no score came from openai:x" in err
+        code, out, err = termforge(capsys, *words, "--judge", "rules", "--json")
+    assert code == 5 and [row["judge"] for row in json.loads(out)["ranking"]] == ["rules", "openai:x"]
+    assert "no score came from openai:x" in err

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from generators.chat.model import Ask, ChatModel, Effort, Message, Tag
-from generators.errors import TermforgeError
+from generators.errors import ProviderFault, TermforgeError
 from generators.task import Record
 from generators.written.answers import parse
 from generators.written.problems import AnswerError
@@ -87,13 +87,22 @@ class ModelJudge:
 
     async def judge(self, judged: Judged, sample: int = 0) -> Verdict:
         """Score one episode, or say why there is no score."""
+        try:
+            return await self.scored(judged, sample)
+        except TermforgeError as error:
+            return Verdict(judge=self.name, score=None, reason=" ".join(str(error).split()))
+
+    async def scored(self, judged: Judged, sample: int = 0) -> Verdict:
+        """Score one episode.
+
+        Raises:
+            TermforgeError: the model cannot be asked, or answers in another form, also after a correction.
+        """
         tag = Tag(judged.trajectory.task_id, STAGE, judged.trajectory.attempt)
         try:
             answer = await self._answer(judged, sample, tag)
         except AnswerError as error:
-            return Verdict(judge=self.name, score=None, reason=f"unusable answer, also after a correction: {error}")
-        except TermforgeError as error:
-            return Verdict(judge=self.name, score=None, reason=" ".join(str(error).split()))
+            raise ProviderFault(f"unusable answer, also after a correction: {error}", "invalid_response") from error
         return self._verdict(judged, answer)
 
     async def close(self) -> None:

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generators.chat.ledger import Ceiling, Ledger
-from generators.chat.model import Ask, Effort, Message, Tag
+from generators.chat.model import Effort
 from generators.chat.models import open_model
 from generators.chat.retry import Patience
 from generators.errors import TermforgeError
 from trainer.judge.backend import RULES, Backend, BackendReader, backend_path
-from trainer.judge.model import STAGE, ModelJudge
+from trainer.judge.cases import load_cases
+from trainer.judge.model import ModelJudge
 from trainer.judge.rubric import Rubric
 from trainer.judge.rules import RuleJudge
 from trainer.judge.verdict import Judge, Judged, Verdict
 
 CONCURRENCY = 64
-_CHECK_TOKENS = 512
 _IMPATIENT = Patience(tries=2, first=0.5)  # somebody waits for the answer
 
 
@@ -63,7 +63,7 @@ def open_judge(backend: Backend, settings: JudgeSettings | None = None) -> Judge
 
 
 async def check_backend(backend: Backend, ask: bool = False) -> None:
-    """Find out whether a backend can be opened here, and with `ask` whether it answers a real request.
+    """Find out whether a backend can be opened here, and with `ask` whether it judges a real episode.
 
     Raises:
         TermforgeError: it cannot, or does not; which one says what is wrong.
@@ -73,10 +73,7 @@ async def check_backend(backend: Backend, ask: bool = False) -> None:
     model = open_model(backend.backend, base_url=backend.base_url, patience=_IMPATIENT, say=lambda _: None)
     try:
         if ask:
-            await model.ask(
-                Ask(messages=(Message(role="user", content="Answer with the word yes."),), max_tokens=_CHECK_TOKENS),
-                Tag("", STAGE),
-            )
+            await ModelJudge(model).scored(load_cases()[0].judged)
     finally:
         await model.close()
 

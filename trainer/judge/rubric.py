@@ -126,6 +126,7 @@ class Rubric(Record):
     penalties: dict[str, Penalty]
     modifiers: dict[str, Modifier]
     styles: dict[str, StyleRules] = Field(default_factory=dict)
+    grading_files: tuple[Pattern, ...] = ()
     gaming_signs: tuple[Pattern, ...] = ()
     orders_to_judge: tuple[Pattern, ...] = ()
     overthinking_from: Annotated[tuple[Annotated[float, Field(gt=0)], ...], AfterValidator(_ascending)] = ()

@@ -32,7 +32,7 @@ def test_a_backend_is_opened_by_its_name(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_a_check_asks_only_where_it_is_told_to(kind: str) -> None:
-    with Provider([Line(say="yes")]) as provider:
+    with Provider([Line(say=ANSWER)]) as provider:
         backend = Backend(backend=f"{kind}:x", base_url=provider.url)
         asyncio.run(check_backend(backend))
         assert not provider.asked
@@ -46,6 +46,8 @@ def test_a_check_says_what_is_wrong() -> None:
         Provider([Line(fault=Fault("drop_before"))]) as provider,
         pytest.raises(ProviderFault, match="connection lost"),
     ):
+        asyncio.run(check_backend(Backend(backend="openai:x", base_url=provider.url), ask=True))
+    with Provider([Line(say="yes")]) as provider, pytest.raises(ProviderFault, match="unusable answer"):
         asyncio.run(check_backend(Backend(backend="openai:x", base_url=provider.url), ask=True))
 
 

@@ -29,6 +29,7 @@ def test_the_shipped_rubric_has_the_four_components() -> None:
         "no_valid_action": 0.09,
         "only_parse_errors": 0.30,
         "no_initial_todos": 0.40,
+        "wrote_grading_files": 0.30,
         "skipped_exploration": 0.50,
     }
     assert score() == 1 and score(planning=0, phases=0) == pytest.approx(0.5)
