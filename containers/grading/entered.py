@@ -13,6 +13,7 @@ from containers.grading import runner
 from containers.linux.identity import IdMap
 from containers.sandbox import GradeRequest, GradeResult, TestResult
 from containers.warden.client import Channel, Lane, Reply, Warden, memory_file, read_memory_file
+from containers.warden.inside import FOR_GRADING
 from generators.errors import SandboxFault
 
 _LATE_SECONDS = 30.0  # beyond the tests' own deadline
@@ -37,6 +38,7 @@ class Seat:
 class Place:
     """Where a grader goes: descriptors of namespaces by kind, its control group, what it finds there.
 
+    Namespaces FOR_GRADING may be among them: new ones, that nothing else was or will be in. Else it makes its own.
     `user` (uid, gid, other groups) is who runs the programs that tests start. A seat is one grading's at a time.
     """
 
@@ -90,6 +92,7 @@ class Graders:
             "user": place.user,
             "key": key,
             "kinds": list(place.namespaces),
+            "isolated": place.namespaces.keys() >= set(FOR_GRADING),
         }
         hash_seed = int(request.env.get("PYTHONHASHSEED", "0"))
         try:

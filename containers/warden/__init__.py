@@ -6,5 +6,5 @@ the descriptors of each sandbox. When its owner goes, it goes; when it goes, eve
 (parent-death signal).
 """
 
-# Kinds of waiting children: as the warden is; in new user and mount namespaces; in new network, ipc and uts namespaces too.
-PLAIN, MAPPED, ISOLATED = b"p", b"m", b"i"
+# Kinds of waiting children: as the warden is; in new user and mount namespaces; a bubblewrap without a network, or with the host's.
+PLAIN, MAPPED, ISOLATED, NETWORKED = b"p", b"m", b"i", b"n"

@@ -20,6 +20,7 @@ from containers.linux import syscalls
 from containers.linux.identity import IdMap
 from containers.streams import readable
 from containers.warden import PLAIN
+from containers.warden.making import Making
 from containers.warden.operations import CHILDREN
 from generators.errors import EngineError, SandboxFault
 
@@ -32,8 +33,10 @@ import json, sys
 sys.path[:] = sys.argv[4:]
 import containers
 from containers.linux.identity import IdMap
+from containers.warden.making import Making
 from containers.warden.server import main
-main(int(sys.argv[1]), sys.argv[2], IdMap(*json.loads(sys.argv[3])))
+ids, sandboxes = json.loads(sys.argv[3])
+main(int(sys.argv[1]), sys.argv[2], IdMap(*ids), sandboxes and Making(*sandboxes))
 """
 
 
@@ -68,7 +71,7 @@ class Reply:
                 raise SandboxFault(f"the warden did not answer within {timeout:g} s")
             piece, got = b"", list[int]()
             with contextlib.suppress(ConnectionResetError):
-                piece, got = syscalls.receive_fds(self.channel, _MESSAGE, 4)
+                piece, got = syscalls.receive_fds(self.channel, _MESSAGE, 16)
             fds += got
             if not piece:
                 raise SandboxFault("the warden ended before it answered")
@@ -139,6 +142,17 @@ class Channel:
         finally:
             os.close(payload)
         return Reply(child, partial(self._make_next, kind))
+
+    def sandbox(self, kind: bytes) -> Reply:
+        """One that was begun (containers/warden/making.py); the first answer has its descriptors.
+
+        Raises:
+            SandboxFault: the warden is gone.
+        """
+        try:
+            return Reply(self._child(kind), partial(self._make_next, kind))
+        except OSError as error:
+            raise SandboxFault(f"the warden is gone ({error.strerror or error})") from error
 
     def _child(self, kind: bytes) -> socket.socket:
         """The socket to a child that waits."""
@@ -224,10 +238,13 @@ def _search_path() -> list[str]:
 class Warden(Channel):
     """A warden process and the socket to it. Safe for several threads.
 
-    A "keeper" makes and enters sandboxes; a "grader" has pytest and the standard library in memory, and a hash seed.
+    A "keeper" makes sandboxes (where it is told with what) and enters them; a "grader" has pytest and the standard library in
+    memory, and a hash seed.
     """
 
-    def __init__(self, role: Literal["keeper", "grader"], ids: IdMap, hash_seed: int = 0) -> None:
+    def __init__(
+        self, role: Literal["keeper", "grader"], ids: IdMap, hash_seed: int = 0, sandboxes: Making | None = None
+    ) -> None:
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         env = {
             "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
@@ -246,7 +263,7 @@ class Warden(Channel):
                 _START,
                 str(other.fileno()),
                 role,
-                json.dumps(ids),
+                json.dumps([ids, sandboxes]),
                 *_search_path(),
             ],
             pass_fds=[other.fileno()],

@@ -109,6 +109,44 @@ def serve(control: socket.socket, first: First) -> None:
                 answer(reply, {"reason": "grader_lost"})
         os.close(results)
         first = First(ahead=True)
+        _rehearse()
+
+
+def _rehearse() -> None:
+    """Pass on a request for nothing, and hear it out: after a fork this process copies every page that it writes to, so let that be
+    now, and not while somebody waits."""
+    (channel, far), (reply, owner) = socket.socketpair(), socket.socketpair()
+    results = os.memfd_create("rehearsal")
+    with channel, far, reply, owner:
+        _asked_for_nothing(far, channel)
+        far.shutdown(socket.SHUT_WR)
+        _heard(channel, os.getpid(), reply, 1.0, results)
+        answer(reply, {"reason": ""})
+    os.close(results)
+
+
+def _asked_for_nothing(far: socket.socket, near: socket.socket) -> None:
+    """Send a request over these sockets, and take it."""
+    payload = os.memfd_create("rehearsal")
+    os.write(payload, b'{"kinds": [], "source": ""}')
+    socket.send_fds(far, [b"t"], [payload])
+    os.close(payload)
+    taken = _taken(near)
+    if taken is not None:
+        request, fds = taken
+        inside.enter(namespaces_of(request, fds))
+    far.send(b"r")
+
+
+def _taken(channel: socket.socket) -> tuple[Request, list[int]] | None:
+    """The next request and the descriptors that came with it; None if there will be none."""
+    message, fds = syscalls.receive_fds(channel, 1, 8)
+    if not message:
+        return None
+    payload, *rest = fds
+    request: Request = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
+    os.close(payload)
+    return request, rest
 
 
 def _told(first: First, payload: int, fds: list[int]) -> tuple[First, bool]:
@@ -154,7 +192,7 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
 def _hear_out(first: First, timeout: float, reply: socket.socket, results: int) -> None:
     """Answer when there are results, or why there are none; return when all has ended."""
     try:
-        size, reason = _heard(first, reply, timeout, results)
+        size, reason = _heard(first.channel, first.pid, reply, timeout, results)
         if size and not reason:
             answer(reply, {"reason": ""})
     finally:
@@ -174,18 +212,18 @@ def _oom_score() -> Generator[None]:
             inside.set_oom_score(score, 0)
 
 
-def _heard(first: First, reply: socket.socket, timeout: float, results: int) -> tuple[int, str]:
+def _heard(channel: socket.socket, first: int, reply: socket.socket, timeout: float, results: int) -> tuple[int, str]:
     """Put what the tests say into a memory file until they have ended, the deadline is there, or the owner gives up: how many
     bytes, and the reason where it was cut short."""
     began, size, room = time.monotonic(), 0, bytearray(65536)
-    ended = os.pidfd_open(first.pid)
+    ended = os.pidfd_open(first)
     try:
         while True:
             left = timeout - (time.monotonic() - began)
-            ready = select.select([first.channel, ended, reply], [], [], max(0.0, left))[0]
-            if first.channel in ready:
+            ready = select.select([channel, ended, reply], [], [], max(0.0, left))[0]
+            if channel in ready:
                 with contextlib.suppress(ConnectionResetError):
-                    if count := first.channel.recv_into(room):
+                    if count := channel.recv_into(room):
                         size += os.write(results, memoryview(room)[:count])
                         if size > _MOST_RESULTS:
                             return size, "grader_flooded"
@@ -207,15 +245,17 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
         if ahead:
             proc = inside.made_proc()
+            near, far = socket.socketpair()
+            with near, far:
+                _asked_for_nothing(far, near)
             runner.run(_REHEARSAL, [], {}, 0)  # pages that a fork shares are copied now, and not while somebody waits
         channel.send(b"r")
-        message, fds = syscalls.receive_fds(channel, 1, 8)
+        taken = _taken(channel)
         if ahead:  # only now: while it waited, it was not to be killed for what others took
             with open("/proc/self/oom_score_adj", "w") as score:
                 inside.set_oom_score(score, 1000)
-        if message:
-            payload, log, *spaces = fds
-            request: Request = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
+        if taken is not None:
+            request, (log, *spaces) = taken
             inside.enter(namespaces_of(request, spaces))
             _settle(request, log, inside.made_proc() if proc is None else proc)
             _close_all_but(channel)
@@ -237,9 +277,10 @@ def _end_with(channel: socket.socket) -> None:
 
 def _settle(request: Request, log: int, proc: int) -> None:
     """Where tests run: no network, a process list of their own, the log as their output, the rights of root inside."""
-    syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)  # here, so that they belong to root inside
+    if not request["isolated"]:
+        syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)  # here, so that they belong to root inside
+        inside.loopback_up()
     inside.mount_proc(proc)
-    inside.loopback_up()
     os.setsid()
     for number in set(USUAL_SIGNALS) - {signal.SIGPIPE}:  # or what tests start would ignore what our caller did
         signal.signal(number, signal.SIG_DFL)

@@ -22,6 +22,7 @@ _FLAGS = {
     "ipc": syscalls.CLONE_NEWIPC,
     "uts": syscalls.CLONE_NEWUTS,
 }
+FOR_GRADING = ("net", "ipc")  # kinds of namespaces that tests get of their own
 _READ_ONLY = ("sys", "sysrq-trigger", "irq", "bus", "fs")
 _HIDDEN = ("kcore", "keys", "timer_list")
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
@@ -111,6 +112,13 @@ def mount_proc(made: int) -> None:
         path = f"/proc/{name}"
         if os.path.exists(path):
             syscalls.mount("/dev/null", path, "", syscalls.MS_BIND)
+
+
+def made_for_grading() -> list[int]:
+    """Descriptors of new namespaces, of the kinds FOR_GRADING, that nothing is in: making them takes as long as small tests do."""
+    syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)
+    loopback_up()
+    return [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY) for kind in FOR_GRADING]
 
 
 def loopback_up() -> None:

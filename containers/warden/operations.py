@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from containers.linux import syscalls
-from containers.warden import ISOLATED, MAPPED, inside
+from containers.warden import MAPPED, inside
 from containers.warden.protocol import USUAL_SIGNALS, Request, answer, namespaces_of
 
 _NOT_STARTED = 127  # as shells say it
@@ -26,41 +26,6 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     from containers.warden import grading
 
     grading.grade(request, reply, fds)
-
-
-def create(request: Request, reply: socket.socket, fds: list[int]) -> None:
-    """Become bubblewrap, in namespaces made ahead. `fds`: keeper's stdin and stdout, its stderr, the info pipe.
-
-    With `scratch` the writable layer is a private tmpfs of `disk_mb`, seen by no other process and gone with the sandbox. Sent to
-    the owner: a descriptor of this process, to end it by, and one of that layer, for looking at what changed.
-
-    Children are ignored from here on, in bubblewrap too: so the sandbox's first process is born with it, and the kernel reaps
-    what is orphaned inside.
-    """
-    stdin, stdout, stderr, info = fds
-    os.setgroups([])
-    os.setresgid(0, 0, 0)
-    os.setresuid(0, 0, 0)
-    if request["hostname"]:
-        socket.sethostname(request["hostname"])
-    to_send = [os.pidfd_open(os.getpid())]
-    if request["scratch"]:
-        scratch = request["scratch"]
-        syscalls.mount("tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID, f"size={request['disk_mb']}m,mode=0755")
-        os.mkdir(f"{scratch}/upper")
-        os.mkdir(f"{scratch}/work")
-        to_send.append(os.open(f"{scratch}/upper", os.O_PATH | os.O_DIRECTORY))
-    socket.send_fds(reply, [b"{}"], to_send)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    os.dup2(info, 200)
-    os.dup2(stdin, 0)
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
-    os.closerange(3, 200)
-    os.closerange(201, 300)
-    os.set_inheritable(200, True)
-    syscalls.die_with_parent()
-    os.execve(request["argv"][0], request["argv"], request["env"])
 
 
 def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -260,8 +225,6 @@ def rehearse(request: Request, reply: socket.socket, fds: list[int]) -> None:
 
 
 OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
-    "create": create,
-    "create_networked": create,
     "execute": execute,
     "put": put,
     "get": get,
@@ -271,4 +234,4 @@ OPERATIONS: dict[str, Callable[[Request, socket.socket, list[int]], None]] = {
     "grade": grade,
     "rehearse": rehearse,
 }
-CHILDREN = {"create": ISOLATED, "create_networked": MAPPED, "as_root": MAPPED}  # the others: PLAIN
+CHILDREN = {"as_root": MAPPED}  # the others: PLAIN

@@ -18,18 +18,19 @@ from typing import Any, NoReturn
 
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
-from containers.warden import ISOLATED, MAPPED, inside, operations
+from containers.warden import ISOLATED, MAPPED, NETWORKED, inside, making, operations
 from containers.warden.protocol import answer
 
 GRADER, KEEPER = "grader", "keeper"
-_MAPPED = (MAPPED, ISOLATED)  # in a user namespace of their own
+_SANDBOXES = (ISOLATED, NETWORKED)
+_MAPPED = (MAPPED, *_SANDBOXES)  # in a user namespace of their own
 
 
 class Server:
-    """One warden: its control socket and the id map of the namespaces it makes."""
+    """One warden: its control socket, the id map of the namespaces it makes, and what it begins sandboxes with."""
 
-    def __init__(self, control: socket.socket, ids: IdMap) -> None:
-        self.control, self.ids = control, ids
+    def __init__(self, control: socket.socket, ids: IdMap, sandboxes: making.Making | None = None) -> None:
+        self.control, self.ids, self.sandboxes = control, ids, sandboxes
 
     def serve(self) -> None:
         """Fork what is asked for until the owner goes; the waiting children then see their sockets close."""
@@ -55,9 +56,8 @@ class Server:
                         os._exit(0)
                     syscalls.unshare(syscalls.CLONE_NEWNS)  # what the host unmounts later is not held on to
                     syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
-                if kind == ISOLATED:
-                    syscalls.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS)
-                    inside.loopback_up()
+                if kind in _SANDBOXES and self.sandboxes is not None:
+                    _begin(theirs, self.sandboxes, kind == ISOLATED)
                 _rehearse()
                 _serve_one(theirs)
             finally:
@@ -67,6 +67,15 @@ class Server:
             self.ids.write(pid)
             ours.send(b"!")
         return ours
+
+
+def _begin(owner: socket.socket, sandboxes: making.Making, isolated: bool) -> NoReturn:
+    """Become a bubblewrap that waits. What goes wrong is answered."""
+    try:
+        making.begin(owner, sandboxes, isolated=isolated)
+    except OSError as error:
+        answer(owner, {"error": f"{type(error).__name__}: {error}"})
+    os._exit(1)
 
 
 def _rehearse() -> None:
@@ -120,7 +129,7 @@ def _branch(request: dict[str, Any], reply: socket.socket, control_fd: int) -> N
     os._exit(0)
 
 
-def main(control_fd: int, role: str, ids: IdMap) -> None:
+def main(control_fd: int, role: str, ids: IdMap, sandboxes: making.Making | None) -> None:
     """Get ready, say so, serve. Only a grader carries what tests may import: a fork's cost grows with memory."""
     if role == GRADER:
         from containers.grading import modules
@@ -137,4 +146,4 @@ def main(control_fd: int, role: str, ids: IdMap) -> None:
         control.send(b"ready")
     except BrokenPipeError:  # the owner is gone already
         return
-    Server(control, ids).serve()
+    Server(control, ids, sandboxes).serve()

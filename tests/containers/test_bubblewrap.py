@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +50,30 @@ def test_one_that_cannot_start_says_why_at_once_and_leaves_nothing(
     assert time.monotonic() - began < 10, "it waited for what had ended"
     if sandbox.slot.warden.process.poll() is None:  # its place is used again
         emptied(sandbox.slot)
+
+
+def test_one_that_was_killed_before_it_was_asked_for_is_a_fault_and_the_next_starts(engine: BubblewrapEngine) -> None:
+    built = engine.build(toy().image, LIMITS)
+    with engine.start(built, LIMITS) as sandbox:
+        keeper, deadline = sandbox.slot.warden.process.pid, time.monotonic() + 10
+        while not (waiting := _waiting(keeper)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for pid in waiting:
+            os.kill(pid, signal.SIGKILL)
+    with pytest.raises(SandboxFault, match="bubblewrap did not start"):
+        engine.start(built, LIMITS)
+    with engine.start(built, LIMITS) as sandbox:
+        assert sandbox.exec("hostname", timeout=10).stdout == b"sandbox\n"
+
+
+def _waiting(keeper: int) -> list[int]:
+    """What a keeper has begun of sandboxes that nobody asked for yet: they have no first process."""
+    programs = {pid: Path(f"/proc/{pid}/comm").read_text() for pid in _children(keeper)}
+    return [pid for pid, name in programs.items() if name == "bwrap\n" and not _children(pid)]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def emptied(slot: Slot) -> None:

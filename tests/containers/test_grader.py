@@ -124,6 +124,16 @@ def test_one_that_was_killed_while_it_waited_is_replaced(sandbox: BubblewrapSand
     passes(sandbox, FEW)
 
 
+def test_each_grading_has_a_network_of_its_own(sandbox: BubblewrapSandbox) -> None:
+    agents = sandbox.exec("readlink /proc/self/ns/net /proc/self/ns/ipc", timeout=20).stdout.decode().split()
+    source = (
+        "import os\ndef test_a():\n    for kind in ('net', 'ipc'):\n"
+        "        os.write(1, os.readlink(f'/proc/self/ns/{kind}').encode() + b' ')\n"
+    )
+    seen = [agents, *(graded(sandbox, source).log.split() for _ in range(3))]
+    assert len({name for names in seen for name in names}) == 8, seen
+
+
 def test_what_a_grading_held_is_in_no_memory_of_the_next(sandbox: BubblewrapSandbox) -> None:
     """They share an ancestor. What is looked for is known by its beginning and by a digest, so that the search finds no trace of itself."""
     marker = "needle-" + secrets.token_hex(16)

@@ -19,10 +19,11 @@ from containers.grading.entered import Graders
 from containers.grading.groups import GraderGroups
 from containers.linux import cgroups, identity
 from containers.proof import leak
-from containers.sandbox import BuiltImage, Capability, Gap, StartOptions
+from containers.sandbox import DEFAULT_PATH, BuiltImage, Capability, Gap, StartOptions
 from containers.state import State, default_state
 from containers.stock import FolderStock
 from containers.warden.client import Warden
+from containers.warden.making import Making
 from generators.bases import Base, preamble
 from generators.digest import sha256_hex
 from generators.errors import EngineError, SandboxFault
@@ -36,8 +37,9 @@ class BubblewrapEngine:
 
     def __init__(self, state: State | None = None, say: Callable[[str], None] = lambda _: None) -> None:
         self._prepare(state, say)
-        self.bwrap, self.bwrap_env = probe.install_bwrap(self.state)
-        self._open()
+        bwrap, env = probe.install_bwrap(self.state)
+        scratch = str(self.state.folder("mnt"))
+        self._open(Making(str(bwrap), {"PATH": DEFAULT_PATH, **env}, scratch, 0))
 
     def _prepare(self, state: State | None, say: Callable[[str], None]) -> None:
         """Find the state folder, and make sure that sandbox ids can pass to it."""
@@ -49,7 +51,7 @@ class BubblewrapEngine:
                 f"place whose parents all have mode o+x"
             )
 
-    def _open(self) -> None:
+    def _open(self, making: Making | None = None) -> None:
         """Start what sandboxes need, try it, and remove what a killed run left."""
         self.ids = identity.id_map()
         self.hierarchy = cgroups.detect()
@@ -58,7 +60,7 @@ class BubblewrapEngine:
         self.groups = GraderGroups(self.hierarchy, self.state.owner)
         self._keeper: Warden | None = None
         self._keeper_lock = threading.Lock()
-        self.slots = Slots(self.hierarchy, self.ids, self.state.owner)
+        self.slots = Slots(self.hierarchy, self.ids, self.state.owner, making)
         self._must_have_namespaces()
         self.reaped = reaper.reap(self.state, self.warden, self.ids, self.hierarchy)
 

@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, Self
 from containers.execution import BaseSandbox
 from containers.grading.entered import Graded, Place
 from containers.linux.namespaces import Entrance
-from containers.sandbox import DEFAULT_PATH, BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
+from containers.sandbox import BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
 from containers.streams import Descriptor, readable
+from containers.warden import ISOLATED, NETWORKED
 from containers.warden.client import Reply, memory_file, read_memory_file
+from containers.warden.inside import FOR_GRADING
+from containers.warden.making import INFO_FD, Begun
 from generators.errors import SandboxEnded, SandboxFault
 from generators.task import Limits
 
 if TYPE_CHECKING:
     from containers.engines.bubblewrap.engine import BubblewrapEngine
 
-_INFO_FD = 200
 _CHILD = re.compile(rb'"child-pid": (\d+)')
 CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
 _START_SECONDS = 30.0
 _SHM_BYTES = 64 << 20  # as much as Docker gives
 _BASIC = (
     *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm"),
-    *("--remount-ro", "/dev", "--chdir", "/", "--clearenv"),
+    *("--remount-ro", "/dev", "--chdir", "/", "--clearenv", "--as-pid-1", "--info-fd", str(INFO_FD)),
 )
-# The first process: nothing inside can kill it, it echoes a line when it is there, and ends with its input.
-_FIRST = ("--as-pid-1", "cat")
 
 
 class _Program:
@@ -74,11 +74,12 @@ class BubblewrapSandbox(BaseSandbox):
         self.engine, self.limits = engine, limits
         self.slot = engine.slots.take(limits)
         self._namespaces: dict[str, int] = {}
+        self._for_grading: dict[str, int] = {}
         self._fds: list[int] = []
         self._entrance: Entrance | None = None
         self._graded: Graded | None = None
         self._seats = contextlib.ExitStack()
-        self._upper = self._keeper = self._monitor = -1
+        self._monitor = self._upper = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
 
@@ -88,75 +89,50 @@ class BubblewrapSandbox(BaseSandbox):
         self, *, network: bool = False, persistent: tuple[Path, Path] | None = None, binds: Sequence[str] = ()
     ) -> Self:
         """Create the namespaces and mounts. `persistent` (upper, work) keeps the writable layer on disk, for builds."""
-        engine = self.engine
-        argv = [
-            str(engine.bwrap),
-            "--unshare-pid",
-            "--die-with-parent",
-            "--cap-drop",
-            "ALL",
-        ]
-        argv += ["--unshare-ipc", "--unshare-uts", "--hostname", self.options.hostname] if network else []
+        options = ["--unshare-pid", "--die-with-parent", "--cap-drop", "ALL"]
+        options += ["--unshare-uts", "--hostname", self.options.hostname]
         for layer in self.built.layers:
-            argv += ["--overlay-src", layer]
-        scratch = str(engine.state.folder("mnt"))
-        upper, work = persistent or (Path(scratch, "upper"), Path(scratch, "work"))
-        argv += [
-            "--overlay",
-            str(upper),
-            str(work),
-            "/",
-            *_BASIC,
-            *binds,
-            *self._clock_bind(),
-            "--info-fd",
-            str(_INFO_FD),
-            *_FIRST,
-        ]
-        keeper_read, self._keeper = os.pipe()
-        ready, keeper_out = os.pipe()
-        info, info_write = os.pipe()
-        errors = memory_file()
-        self._fds += [self._keeper, ready, info, errors]
-        request = {
-            "hostname": None if network else self.options.hostname,
-            "scratch": None if persistent else scratch,
-            "disk_mb": self.limits.disk_mb,
-            "argv": argv,
-            "env": {"PATH": DEFAULT_PATH, **engine.bwrap_env},
-        }
+            options += ["--overlay-src", layer]
+        scratch = self.engine.state.folder("mnt")
+        upper, work = persistent or (scratch / "upper", scratch / "work")
+        options += ["--overlay", str(upper), str(work), "/", *_BASIC, *binds, *self._clock_bind()]
         try:
-            operation = "create_networked" if network else "create"
-            reply = self.slot.warden.call(operation, request, [keeper_read, keeper_out, errors, info_write])
+            begun = self.slot.warden.sandbox(NETWORKED if network else ISOLATED)
         except SandboxFault:
             self.close()
             raise
-        finally:
-            for fd in (keeper_read, keeper_out, info_write):
-                os.close(fd)
         try:
-            _, fds = reply.receive_with_fds(_START_SECONDS)
-            self._fds += fds
-            self._monitor, *upper_fds = fds
-            self._upper = upper_fds[0] if upper_fds else -1
-            self._become_ready(ready, info, errors)
+            _, fds = begun.receive_with_fds(_START_SECONDS)
+            self._become_ready(self._held(fds), "\0".join(options).encode())
         except BaseException:
             self.close()
             raise
         finally:
-            reply.close()
+            begun.close()
         return self
 
-    def _become_ready(self, ready: int, info: int, errors: int) -> None:
-        """Hold on to the first process and its namespaces, and wait until it echoes a byte: only then do all mounts exist."""
+    def _held(self, fds: list[int]) -> Begun:
+        """Hold on to what came with a bubblewrap that waits."""
+        self._fds += fds
+        held = Begun(*fds[: len(Begun._fields)])
+        self._for_grading = dict(zip(FOR_GRADING, fds[len(held) :], strict=False))
+        self._monitor, self._upper = held.monitor, held.upper
+        return held
+
+    def _become_ready(self, held: Begun, options: bytes) -> None:
+        """Say what bubblewrap waits for, hold on to the first process and its namespaces, and wait until that one echoes a byte: only
+        then do all mounts exist."""
         with contextlib.suppress(BrokenPipeError):  # it has ended: what it said comes below
-            os.write(self._keeper, b"\n")
-        said = os.read(info, 65536) if readable([Descriptor(info)], _START_SECONDS) else b""
+            os.write(held.keeper, b"\n")
+            os.write(held.options, options)
+        self._fds.remove(held.options)
+        os.close(held.options)
+        said = os.read(held.info, 65536) if readable([Descriptor(held.info)], _START_SECONDS) else b""
         child = _CHILD.search(said)  # what follows may not be written yet
         self._entrance = Entrance.of(int(child[1])) if child else None
-        ends = [Descriptor(ready), *([Descriptor(self._entrance.process)] if self._entrance else [])]
-        if self._entrance is None or ends[0] not in readable(ends, _START_SECONDS) or not os.read(ready, 1):
-            lines = read_memory_file(errors).decode(errors="replace").strip().splitlines()
+        ends = [Descriptor(held.ready), *([Descriptor(self._entrance.process)] if self._entrance else [])]
+        if self._entrance is None or ends[0] not in readable(ends, _START_SECONDS) or not os.read(held.ready, 1):
+            lines = read_memory_file(held.errors).decode(errors="replace").strip().splitlines()
             raise SandboxFault(f"bubblewrap did not start: {lines[-1] if lines else 'no message'}")
         self._namespaces = self._entrance.namespaces
 
@@ -284,8 +260,9 @@ class BubblewrapSandbox(BaseSandbox):
         self._end_grading()
         with contextlib.ExitStack() as seats:  # a seat where grading broke down is not used again
             seat = seats.enter_context(self.engine.groups.taken(self.limits))
+            fresh, self._for_grading = self._for_grading, {}  # a second grading must not meet what the first left there
             place = Place(
-                namespaces=self._some("user", "mnt", "uts"),
+                namespaces=self._some("user", "mnt", "uts") | fresh,
                 seat=seat,
                 max_processes=None if seat else self.limits.pids,
                 env=self.grading_environment(),

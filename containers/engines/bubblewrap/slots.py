@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from containers.linux import cgroups
 from containers.linux.identity import IdMap
 from containers.warden.client import Warden
+from containers.warden.making import Making
 from generators.errors import SandboxFault
 from generators.task import Limits
 
 _KEEPER_MB, _KEEPER_PIDS = 48, 16  # what keeper and bubblewrap take of a group's limits
-_Key = tuple[int, int, float]
+_Key = tuple[int, int, float, int]
 _numbers = itertools.count()  # of the process: two engines in it must not share a group
 
 
@@ -40,15 +41,15 @@ class Slot:
 class Slots:
     """Free places by their limits. Safe for threads."""
 
-    def __init__(self, hierarchy: cgroups.Hierarchy, ids: IdMap, owner: str) -> None:
-        self.hierarchy, self.ids, self.owner = hierarchy, ids, owner
+    def __init__(self, hierarchy: cgroups.Hierarchy, ids: IdMap, owner: str, making: Making | None) -> None:
+        self.hierarchy, self.ids, self.owner, self.making = hierarchy, ids, owner, making
         self._free: dict[_Key, list[Slot]] = {}
         self._all: set[Slot] = set()
         self._lock = threading.Lock()
 
     def take(self, limits: Limits) -> Slot:
         """A free place with these limits, or a new one."""
-        key = (limits.memory_mb, limits.pids, limits.cpus)
+        key = (limits.memory_mb, limits.pids, limits.cpus, limits.disk_mb)
         with self._lock:
             while self._free.get(key):
                 slot = self._free[key].pop()
@@ -61,7 +62,8 @@ class Slots:
             self.hierarchy, name, limits.memory_mb + _KEEPER_MB, limits.pids + _KEEPER_PIDS, limits.cpus
         )
         try:
-            warden = Warden("keeper", self.ids)
+            making = self.making and self.making._replace(disk_mb=limits.disk_mb)
+            warden = Warden("keeper", self.ids, sandboxes=making)
             try:
                 if group:
                     group.add(warden.process.pid)
