@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from containers import probe
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.proof.batch import default_workers, prove_all, tamper_plan
 from containers.sandbox import BuiltImage, GradeRequest
@@ -56,11 +57,12 @@ def interleaved_ms(one: Callable[[], object], other: Callable[[], object], repea
 
 def bare_bwrap(engine: BubblewrapEngine, built: BuiltImage) -> Callable[[], object]:
     """bubblewrap by itself with the same mounts and namespaces, running `true`."""
-    argv = [str(engine.bwrap), "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--die-with-parent"]
+    bwrap, libraries = probe.install_bwrap(engine.state)
+    argv = [str(bwrap), "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--die-with-parent"]
     for layer in built.layers:
         argv += ["--overlay-src", layer]
     argv += ["--tmp-overlay", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "true"]
-    env = {"PATH": "/usr/bin:/bin", **engine.bwrap_env}
+    env = {"PATH": "/usr/bin:/bin", **libraries}
     return lambda: subprocess.run(argv, env=env, check=True)
 
 
