@@ -11,6 +11,7 @@ import fcntl
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,7 @@ class Ledger:
             self._alive = os.open(self._life(self._owner), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(self._alive, fcntl.LOCK_EX)
             self._base = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._base.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(self._base)
             self._base.execute("PRAGMA synchronous=NORMAL")
         with self._transaction() as base:
             for statement in _SCHEMA:
@@ -222,6 +223,20 @@ class Ledger:
             yield
         except (sqlite3.Error, OSError) as error:
             raise StorageError(f"ledger {self.path}: {error}") from error
+
+
+def _write_ahead(base: sqlite3.Connection) -> None:
+    """Several may open a new file at once, and for this change alone SQLite does not wait for the others."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            base.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _lives(path: Path) -> bool:

@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,18 @@ def test_a_killed_process_leaves_its_rows_and_no_reservation(ledger: Ledger) -> 
     assert dying.returncode == -signal.SIGKILL
     assert ledger.reserve(900, 0, Ceiling(tokens=1000)) is not None
     assert ledger.spent() == (7, 0.5)
+
+
+def test_many_may_open_a_new_one_at_once(tmp_path: Path) -> None:
+    together = threading.Barrier(8)
+
+    def opened(path: Path) -> None:
+        together.wait(30)
+        Ledger(path).close()
+
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(20):
+            list(threads.map(opened, [tmp_path / f"{number}.sqlite"] * 8))
 
 
 def test_closing_leaves_no_file_of_the_process(tmp_path: Path) -> None:
