@@ -97,18 +97,12 @@ class BubblewrapSandbox(BaseSandbox):
         upper, work = persistent or (scratch / "upper", scratch / "work")
         options += ["--overlay", str(upper), str(work), "/", *_BASIC, *binds, *self._clock_bind()]
         try:
-            begun = self.slot.warden.sandbox(NETWORKED if network else ISOLATED)
-        except SandboxFault:
-            self.close()
-            raise
-        try:
-            _, fds = begun.receive_with_fds(_START_SECONDS)
-            self._become_ready(self._held(fds), "\0".join(options).encode())
+            with self.slot.warden.sandbox(NETWORKED if network else ISOLATED) as begun:
+                _, fds = begun.receive_with_fds(_START_SECONDS)
+                self._become_ready(self._held(fds), "\0".join(options).encode())
         except BaseException:
             self.close()
             raise
-        finally:
-            begun.close()
         return self
 
     def _held(self, fds: list[int]) -> Begun:
