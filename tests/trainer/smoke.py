@@ -70,8 +70,8 @@ def teach(data: Path, preset: str, model: Path) -> None:
     print("model:", [line for line in done.stdout.splitlines() if line.startswith("pass")][-1], flush=True)
 
 
-def smoke(preset: str, steps: int, folder: Path) -> RunFolder:
-    """Train; where there is more than a step, go on from the last checkpoint but one."""
+def smoke(preset: str, steps: int, folder: Path, *more: str) -> RunFolder:
+    """Train, with `more` words of the command; where there is more than a step, go on from the last checkpoint but one."""
     (folder / "smoke.yaml").write_text(RECIPE)
     shutil.copy(ROOT / "dagster.yaml", folder)
     os.environ["DAGSTER_HOME"] = str(folder)
@@ -79,7 +79,7 @@ def smoke(preset: str, steps: int, folder: Path) -> RunFolder:
     model = folder / "model"
     teach(folder / "smoke", preset, model)
     run = RunFolder(folder / "run")
-    words = ("train", preset, "--data", str(folder / "smoke"), "--model", str(model), "--to", str(run.path))
+    words = ("train", preset, "--data", str(folder / "smoke"), "--model", str(model), "--to", str(run.path), *more)
     termforge(*words, "--set", f"steps={max(1, steps - 1)}")
     first = served_name(checkpoint_folder(run))
     must(first != served_name(model), "the weights are those that it began with")
