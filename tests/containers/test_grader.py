@@ -125,13 +125,20 @@ def test_one_that_was_killed_while_it_waited_is_replaced(sandbox: BubblewrapSand
 
 
 def test_each_grading_has_a_network_of_its_own(sandbox: BubblewrapSandbox) -> None:
-    agents = sandbox.exec("readlink /proc/self/ns/net /proc/self/ns/ipc", timeout=20).stdout.decode().split()
+    """By a network's cookie and by what stays in memory of an IPC namespace: the kernel gives a name in /proc again when its
+    namespace is gone."""
+    cookie = "import socket; print(int.from_bytes(socket.socket().getsockopt(socket.SOL_SOCKET, 71, 8), 'little'))"
     source = (
-        "import os\ndef test_a():\n    for kind in ('net', 'ipc'):\n"
-        "        os.write(1, os.readlink(f'/proc/self/ns/{kind}').encode() + b' ')\n"
+        f"import ctypes, os\ndef test_a():\n    {cookie.replace('; print(', '; seen = (')}\n"
+        "    queues = open('/proc/sysvipc/msg').read().count(chr(10)) - 1\n"
+        "    assert ctypes.CDLL(None).msgget(0x7E57, 0o1666) >= 0\n"
+        "    os.write(1, f'{seen} {queues}'.encode())\n"
     )
-    seen = [agents, *(graded(sandbox, source).log.split() for _ in range(3))]
-    assert len({name for names in seen for name in names}) == 8, seen
+    agents = sandbox.exec(f'python3 -c "{cookie}"', timeout=20).stdout.decode().strip()
+    seen = [graded(sandbox, source).log.split() for _ in range(3)]
+    assert agents.isdigit()
+    assert len({agents, *(network for network, _ in seen)}) == 4, (agents, seen)
+    assert [queues for _, queues in seen] == ["0"] * 3
 
 
 def test_what_a_grading_held_is_in_no_memory_of_the_next(sandbox: BubblewrapSandbox) -> None:
