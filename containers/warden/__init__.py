@@ -8,3 +8,5 @@ the descriptors of each sandbox. When its owner goes, it goes; when it goes, eve
 
 # Kinds of waiting children: as the warden is; in new user and mount namespaces; a bubblewrap without a network, or with the host's.
 PLAIN, MAPPED, ISOLATED, NETWORKED = b"p", b"m", b"i", b"n"
+# What a child is asked for with: its kind and, for a bubblewrap that is told its options at once, what it stands on, NUL, and those.
+MOST_ASKED = 32768  # bytes

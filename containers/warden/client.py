@@ -19,8 +19,7 @@ import containers
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
 from containers.streams import readable
-from containers.warden import PLAIN
-from containers.warden.making import Making
+from containers.warden import MOST_ASKED, PLAIN, making
 from containers.warden.operations import CHILDREN
 from generators.errors import EngineError, SandboxFault
 
@@ -118,6 +117,7 @@ class Channel:
         self._control = control
         self._asked: set[bytes] = set()
         self._waiting: dict[bytes, socket.socket] = {}
+        self._last_begun = b""
         self._lock = threading.Lock()
 
     def call(self, operation: str, request: Mapping[str, Any], fds: Sequence[int] = ()) -> Reply:
@@ -143,23 +143,33 @@ class Channel:
             os.close(payload)
         return Reply(child, partial(self._make_next, kind))
 
-    def sandbox(self, kind: bytes) -> Reply:
-        """One that was begun (containers/warden/making.py); the first answer has its descriptors.
+    def sandbox(self, kind: bytes, stands_on: bytes, options: bytes) -> tuple[Reply, bool]:
+        """One that was begun (containers/warden/making.py), its first answer has its descriptors; and whether it is a whole one, or
+        waits for its options. Where two in a row stand on the same, with the same options, the next one is begun as a whole.
 
         Raises:
             SandboxFault: the warden is gone.
         """
+        told = b"\0".join((kind + stands_on, options))
+        with self._lock:
+            begun = {asked for asked in (*self._asked, *self._waiting) if asked[:1] == kind}
+        following = told if told == self._last_begun and len(told) <= MOST_ASKED else kind
+        self._last_begun = told
         try:
-            return Reply(self._child(kind), partial(self._make_next, kind))
+            for other in begun - {kind, told}:
+                with contextlib.suppress(SandboxFault), Reply(self._child(other), lambda: None) as unwanted:
+                    making.give_up(unwanted.receive_with_fds(_READY_SECONDS)[1])
+            reply = Reply(self._child(told if told in begun else kind), partial(self._make_next, following))
         except OSError as error:
             raise SandboxFault(f"the warden is gone ({error.strerror or error})") from error
+        return reply, told in begun
 
     def _child(self, kind: bytes) -> socket.socket:
         """The socket to a child that waits."""
         with self._lock:
             while kind not in self._waiting:
                 self._ask(kind)
-                came, fds = syscalls.receive_fds(self._control, 1, 1)
+                came, fds = syscalls.receive_fds(self._control, MOST_ASKED, 1)
                 if not came:
                     raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
                 self._asked.remove(came)
@@ -243,7 +253,7 @@ class Warden(Channel):
     """
 
     def __init__(
-        self, role: Literal["keeper", "grader"], ids: IdMap, hash_seed: int = 0, sandboxes: Making | None = None
+        self, role: Literal["keeper", "grader"], ids: IdMap, hash_seed: int = 0, sandboxes: making.Making | None = None
     ) -> None:
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         env = {

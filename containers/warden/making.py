@@ -1,10 +1,15 @@
-"""Bubblewrap, begun ahead: what does not depend on what a sandbox is for is there before one is asked for."""
+"""Bubblewrap, begun ahead: what does not depend on what a sandbox is for is there before one is asked for.
+
+Where the last two in a place were alike, the next one is told the same at once, and is a whole sandbox before it is asked for.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from containers.linux import syscalls
@@ -29,7 +34,6 @@ class Begun(NamedTuple):
     """Descriptors by which a sandbox is held from its beginning."""
 
     monitor: int  # bubblewrap itself, to end it by
-    options: int  # a pipe, to be closed behind them
     info: int  # a pipe with what --info-fd asks for
     keeper: int  # the first process's input
     ready: int  # its output
@@ -37,11 +41,12 @@ class Begun(NamedTuple):
     upper: int  # the writable layer
 
 
-def begin(owner: socket.socket, making: Making, *, isolated: bool) -> None:
-    """In user and mount namespaces of its own: become a bubblewrap that waits for its options, in further namespaces of its own
-    (the network's only where isolated), with a writable layer that no other process sees and that goes with it.
+def begin(owner: socket.socket, making: Making, options: bytes, *, isolated: bool) -> None:
+    """In user and mount namespaces of its own: become a bubblewrap with these options, or one that waits for them, in further
+    namespaces of its own (the network's only where isolated), with a writable layer that no other process sees and that goes with
+    it.
 
-    The owner gets what a sandbox is held by and, where isolated, the namespaces for grading.
+    The owner gets what a sandbox is held by, a pipe for options that are to come, and, where isolated, the namespaces for grading.
 
     Children are ignored from here on, in bubblewrap too: so the first process is born with it, and the kernel reaps what is
     orphaned inside.
@@ -57,15 +62,35 @@ def begin(owner: socket.socket, making: Making, *, isolated: bool) -> None:
     syscalls.mount("tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID, f"size={making.disk_mb}m,mode=0755")
     os.mkdir(f"{scratch}/upper")
     os.mkdir(f"{scratch}/work")
-    (options, options_in), (info_out, info), (keeper, keeper_in), (ready_out, ready) = (os.pipe() for _ in range(4))
+    (info_out, info), (keeper, keeper_in), (ready_out, ready) = (os.pipe() for _ in range(3))
+    source, to_come = _source(options)
     errors = os.memfd_create("errors", os.MFD_CLOEXEC)
     upper = os.open(f"{scratch}/upper", os.O_PATH | os.O_DIRECTORY)
-    begun = Begun(os.pidfd_open(os.getpid()), options_in, info_out, keeper_in, ready_out, errors, upper)
-    socket.send_fds(owner, [b"{}"], [*begun, *for_grading])
+    begun = Begun(os.pidfd_open(os.getpid()), info_out, keeper_in, ready_out, errors, upper)
+    socket.send_fds(owner, [b"{}"], [*begun, *to_come, *for_grading])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for fd, wanted in ((options, _OPTIONS_FD), (info, INFO_FD), (keeper, 0), (ready, 1), (errors, 2)):
+    for fd, wanted in ((source, _OPTIONS_FD), (info, INFO_FD), (keeper, 0), (ready, 1), (errors, 2)):
         os.dup2(fd, wanted)
     os.closerange(3, INFO_FD)
     os.closerange(_OPTIONS_FD + 1, 300)
     syscalls.die_with_parent()
     os.execve(making.bwrap, [making.bwrap, "--args", str(_OPTIONS_FD), _FIRST], making.env)
+
+
+def _source(options: bytes) -> tuple[int, list[int]]:
+    """What bubblewrap reads its options from and, where they are to come, the pipe to it, to be closed behind them."""
+    if not options:
+        source, pipe = os.pipe()
+        return source, [pipe]
+    source = os.memfd_create("options", os.MFD_CLOEXEC)
+    os.write(source, options)
+    os.lseek(source, 0, os.SEEK_SET)
+    return source, []
+
+
+def give_up(fds: Sequence[int]) -> None:
+    """End one that nobody wants, by the descriptors that the owner got."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(Begun(*fds[: len(Begun._fields)]).monitor, signal.SIGKILL)
+    for fd in fds:
+        os.close(fd)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from containers.linux import syscalls
 from containers.linux.identity import IdMap
-from containers.warden import ISOLATED, MAPPED, NETWORKED, inside, making, operations
+from containers.warden import ISOLATED, MAPPED, MOST_ASKED, NETWORKED, inside, making, operations
 from containers.warden.protocol import answer
 
 GRADER, KEEPER = "grader", "keeper"
@@ -35,12 +35,13 @@ class Server:
     def serve(self) -> None:
         """Fork what is asked for until the owner goes; the waiting children then see their sockets close."""
         with contextlib.suppress(ConnectionError):
-            while kind := self.control.recv(1):
-                with self.child(kind) as channel:
-                    socket.send_fds(self.control, [kind], [channel.fileno()])
+            while asked := self.control.recv(MOST_ASKED):
+                with self.child(asked) as channel:
+                    socket.send_fds(self.control, [asked], [channel.fileno()])
 
-    def child(self, kind: bytes) -> socket.socket:
-        """Fork a child that waits for one request on the other end of this socket."""
+    def child(self, asked: bytes) -> socket.socket:
+        """Fork a child that waits for one request on the other end of this socket. `asked`: see MOST_ASKED."""
+        kind, options = asked[:1], asked.partition(b"\0")[2]
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
@@ -57,7 +58,7 @@ class Server:
                     syscalls.unshare(syscalls.CLONE_NEWNS)  # what the host unmounts later is not held on to
                     syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
                 if kind in _SANDBOXES and self.sandboxes is not None:
-                    _begin(theirs, self.sandboxes, kind == ISOLATED)
+                    _begin(theirs, self.sandboxes, options, kind == ISOLATED)
                 _rehearse()
                 _serve_one(theirs)
             finally:
@@ -69,10 +70,10 @@ class Server:
         return ours
 
 
-def _begin(owner: socket.socket, sandboxes: making.Making, isolated: bool) -> NoReturn:
-    """Become a bubblewrap that waits. What goes wrong is answered."""
+def _begin(owner: socket.socket, sandboxes: making.Making, options: bytes, isolated: bool) -> NoReturn:
+    """Become a bubblewrap. What goes wrong is answered."""
     try:
-        making.begin(owner, sandboxes, isolated=isolated)
+        making.begin(owner, sandboxes, options, isolated=isolated)
     except OSError as error:
         answer(owner, {"error": f"{type(error).__name__}: {error}"})
     os._exit(1)

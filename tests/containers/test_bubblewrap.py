@@ -14,9 +14,10 @@ from containers.engines.bubblewrap.slots import Slot
 from containers.linux import cgroups
 from containers.sandbox import GradeRequest, StartOptions
 from containers.shell import Shell
+from containers.streams import Descriptor, readable
 from generators.errors import SandboxFault
-from generators.task import Limits
-from tests.toys import toy
+from generators.task import ContextFile, Image, Limits
+from tests.toys import dockerfile, toy
 
 LIMITS = Limits(memory_mb=128, disk_mb=32, pids=64)
 
@@ -68,12 +69,74 @@ def test_one_that_was_killed_before_it_was_asked_for_is_a_fault_and_the_next_sta
 
 def _waiting(keeper: int) -> list[int]:
     """What a keeper has begun of sandboxes that nobody asked for yet: they have no first process."""
-    programs = {pid: Path(f"/proc/{pid}/comm").read_text() for pid in _children(keeper)}
-    return [pid for pid, name in programs.items() if name == "bwrap\n" and not _children(pid)]
+    return [pid for pid in _bubblewraps(keeper) if not _children(pid)]
+
+
+def _bubblewraps(keeper: int) -> list[int]:
+    return [pid for pid in _children(keeper) if _name(pid) == "bwrap"]
 
 
 def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [int(child) for child in _read(f"/proc/{pid}/task/{pid}/children").split()]
+
+
+def _name(pid: int) -> str:
+    return _read(f"/proc/{pid}/comm").strip()
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return ""
+
+
+def test_alike_ones_are_whole_before_they_are_asked_for_and_each_is_new(engine: BubblewrapEngine) -> None:
+    built = engine.build(toy().image, LIMITS)
+    look = (
+        "hostname; cat /srv/left /dev/shm/left /tmp/left; echo left | tee /srv/left /dev/shm/left /tmp/left > /dev/null"
+    )
+    for name in ("sandbox",) * 4 + ("other",) * 3 + ("sandbox",):
+        with engine.start(built, LIMITS, StartOptions(hostname=name)) as sandbox:
+            assert sandbox.exec(look, timeout=10).stdout == f"{name}\n".encode()
+
+
+@pytest.mark.parametrize("which", ["bubblewrap", "first process"])
+def test_a_whole_one_that_was_killed_is_replaced(engine: BubblewrapEngine, which: str) -> None:
+    built = engine.build(toy().image, LIMITS)
+    for _ in range(3):
+        with engine.start(built, LIMITS) as sandbox:
+            pass
+    bubblewrap = whole(sandbox.slot)
+    [first] = _children(bubblewrap)
+    gone = os.pidfd_open(first)
+    os.kill(bubblewrap if which == "bubblewrap" else first, signal.SIGKILL)
+    assert readable([Descriptor(gone)], 10)
+    os.close(gone)
+    with engine.start(built, LIMITS) as sandbox:
+        assert sandbox.exec("hostname", timeout=10).stdout == b"sandbox\n"
+
+
+def test_a_whole_one_is_not_used_where_its_image_was_made_again(engine: BubblewrapEngine) -> None:
+    image, stock = Image(dockerfile=dockerfile(), files=(ContextFile.of("numbers.txt", "4711\n"),)), engine.stock()
+    for _ in range(2):
+        for _ in range(3):
+            built = engine.build(image, LIMITS)
+            with engine.start(built, LIMITS) as sandbox:
+                assert sandbox.exec("cat /srv/numbers.txt", timeout=10).stdout == b"4711\n"
+        whole(sandbox.slot)
+        assert stock.forget(next(name for name in stock.names(built) if built.own_layers[-1].startswith(name)))
+
+
+def whole(slot: Slot) -> int:
+    """The bubblewrap of a sandbox that nobody asked for yet, when its first process is there."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for pid in _bubblewraps(slot.warden.process.pid):
+            if "cat" in map(_name, _children(pid)):
+                return pid
+        time.sleep(0.01)
+    raise AssertionError("none was made")
 
 
 def emptied(slot: Slot) -> None:

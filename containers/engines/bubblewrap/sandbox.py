@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from containers.streams import Descriptor, readable
 from containers.warden import ISOLATED, NETWORKED
 from containers.warden.client import Reply, memory_file, read_memory_file
 from containers.warden.inside import FOR_GRADING
-from containers.warden.making import INFO_FD, Begun
+from containers.warden.making import INFO_FD, Begun, give_up
 from generators.errors import SandboxEnded, SandboxFault
 from generators.task import Limits
 
@@ -79,7 +78,7 @@ class BubblewrapSandbox(BaseSandbox):
         self._entrance: Entrance | None = None
         self._graded: Graded | None = None
         self._seats = contextlib.ExitStack()
-        self._monitor = self._upper = -1
+        self._upper = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
 
@@ -97,38 +96,60 @@ class BubblewrapSandbox(BaseSandbox):
         upper, work = persistent or (scratch / "upper", scratch / "work")
         options += ["--overlay", str(upper), str(work), "/", *_BASIC, *binds, *self._clock_bind()]
         try:
-            with self.slot.warden.sandbox(NETWORKED if network else ISOLATED) as begun:
-                _, fds = begun.receive_with_fds(_START_SECONDS)
-                self._become_ready(self._held(fds), "\0".join(options).encode())
+            self._begin(NETWORKED if network else ISOLATED, "\0".join(options).encode())
         except BaseException:
             self.close()
             raise
         return self
 
-    def _held(self, fds: list[int]) -> Begun:
-        """Hold on to what came with a bubblewrap that waits."""
-        self._fds += fds
-        held = Begun(*fds[: len(Begun._fields)])
-        self._for_grading = dict(zip(FOR_GRADING, fds[len(held) :], strict=False))
-        self._monitor, self._upper = held.monitor, held.upper
+    def _begin(self, kind: bytes, options: bytes, *, again: bool = False) -> None:
+        """Take a bubblewrap that waits, or a whole sandbox; another one where what ran in this place has ended that."""
+        begun, whole = self.slot.warden.sandbox(kind, self._stands_on(), options)
+        try:
+            with begun:
+                _, self._fds = begun.receive_with_fds(_START_SECONDS)
+                self._become_ready(self._held(b"" if whole else options))
+        except SandboxFault:
+            if again or not whole:
+                raise
+            self._let_go()
+            self._begin(kind, options, again=True)
+
+    def _stands_on(self) -> bytes:
+        """The folders of the layers, not by name: an image may be forgotten and made again."""
+        try:
+            folders = [os.stat(layer) for layer in self.built.layers]
+        except OSError as error:
+            raise SandboxFault(f"the image is gone ({error.filename}: {error.strerror})") from error
+        return ",".join(f"{folder.st_dev}:{folder.st_ino}" for folder in folders).encode()
+
+    def _held(self, options: bytes) -> Begun:
+        """What a sandbox is held by; say these options to one that waits for them."""
+        held = Begun(*self._fds[: len(Begun._fields)])
+        if options:
+            pipe = self._fds.pop(len(held))
+            with contextlib.suppress(BrokenPipeError):  # it has ended: what it said comes later
+                os.write(pipe, options)
+            os.close(pipe)
+        self._for_grading = dict(zip(FOR_GRADING, self._fds[len(held) :], strict=False))
+        self._upper = held.upper
         return held
 
-    def _become_ready(self, held: Begun, options: bytes) -> None:
-        """Say what bubblewrap waits for, hold on to the first process and its namespaces, and wait until that one echoes a byte: only
-        then do all mounts exist."""
-        with contextlib.suppress(BrokenPipeError):  # it has ended: what it said comes below
-            os.write(held.keeper, b"\n")
-            os.write(held.options, options)
-        self._fds.remove(held.options)
-        os.close(held.options)
+    def _become_ready(self, held: Begun) -> None:
+        """Hold on to the first process and its namespaces, and have that one echo a byte: then all mounts exist, and what is held is
+        no other process that got its number."""
         said = os.read(held.info, 65536) if readable([Descriptor(held.info)], _START_SECONDS) else b""
         child = _CHILD.search(said)  # what follows may not be written yet
-        self._entrance = Entrance.of(int(child[1])) if child else None
-        ends = [Descriptor(held.ready), *([Descriptor(self._entrance.process)] if self._entrance else [])]
-        if self._entrance is None or ends[0] not in readable(ends, _START_SECONDS) or not os.read(held.ready, 1):
+        entrance = Entrance.of(int(child[1])) if child else None
+        with contextlib.suppress(BrokenPipeError):  # it has ended
+            os.write(held.keeper, b"\n")
+        ends = [Descriptor(held.ready), *([Descriptor(entrance.process)] if entrance else [])]
+        if entrance is None or ends[0] not in readable(ends, _START_SECONDS) or not os.read(held.ready, 1):
+            if entrance is not None:
+                entrance.close()
             lines = read_memory_file(held.errors).decode(errors="replace").strip().splitlines()
             raise SandboxFault(f"bubblewrap did not start: {lines[-1] if lines else 'no message'}")
-        self._namespaces = self._entrance.namespaces
+        self._entrance, self._namespaces = entrance, entrance.namespaces
 
     def end_processes(self) -> None:
         """Kill the sandbox's first process; the kernel then ends all others before that one counts as gone."""
@@ -143,11 +164,7 @@ class BubblewrapSandbox(BaseSandbox):
         self._closed = True
         with contextlib.suppress(SandboxFault):
             self.end_processes()
-        if self._monitor >= 0:
-            with contextlib.suppress(ProcessLookupError):  # it does not see that its child ended
-                signal.pidfd_send_signal(self._monitor, signal.SIGKILL)
-        for fd in self._fds:
-            os.close(fd)
+        self._let_go()
         if self._entrance is not None:
             self._entrance.close()
         clean = self._ended  # else what was begun may come to life, or wait for ever, in the slot's group
@@ -156,6 +173,11 @@ class BubblewrapSandbox(BaseSandbox):
         except SandboxFault:
             clean = False
         self.engine.slots.give(self.slot, clean)
+
+    def _let_go(self) -> None:
+        if self._fds:
+            give_up(self._fds)  # it does not see that its child ended
+        self._fds = []
 
     # --- work -------------------------------------------------------------------------------------------------------
 
