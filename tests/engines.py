@@ -24,8 +24,11 @@ _PING_SECONDS = 5.0
 
 
 def flavour(address: str) -> str | None:
-    """Which engine answers at `unix:///path`: docker, podman, or None."""
-    connection = LocalConnection(address.removeprefix("unix://"), _PING_SECONDS)
+    """Which engine answers at `unix:///path` or `tcp://host:port`: docker, podman, or None."""
+    if address.startswith("tcp://"):
+        connection = http.client.HTTPConnection(address.removeprefix("tcp://"), timeout=_PING_SECONDS)
+    else:
+        connection = LocalConnection(address.removeprefix("unix://"), _PING_SECONDS)
     try:
         connection.request("GET", "/_ping")
         answer = connection.getresponse()

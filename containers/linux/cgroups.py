@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NAME = "termforge"
+_ASIDE = "termforge-programs"  # where the processes of a delegated group go
+_TRIES = 20
 CONTROLLERS = ("memory", "pids", "cpu")
 _PERIOD = 100_000
 
@@ -63,20 +66,43 @@ def _delegated(unified: Path) -> Path | None:
     own = next(
         (line[3:].strip() for line in Path("/proc/self/cgroup").read_text().splitlines() if line[:3] == "0::"), "/"
     )
-    for base in (unified, unified / own.lstrip("/")):
+    below = unified / own.lstrip("/")
+    for base in (unified, below.parent if below.name == _ASIDE else below):
         folder = base / NAME
         try:
+            folder.mkdir(exist_ok=True)
             for parent in (base, folder):
-                parent.mkdir(exist_ok=True)
-                have = set((parent / "cgroup.controllers").read_text().split())
-                (parent / "cgroup.subtree_control").write_text(
-                    " ".join(f"+{name}" for name in CONTROLLERS if name in have)
-                )
+                _pass_on_controllers(parent)
         except OSError:
             continue
         if _can_make(folder) and "memory" in (folder / "cgroup.controllers").read_text().split():
             return folder
     return None
+
+
+def _pass_on_controllers(parent: Path) -> None:
+    """Let a group's children have our controllers. Only a group without processes may do that, or the machine's topmost: so those in
+    a group that was delegated to us (we ourselves, and who started us) move to one below it, where the same limits hold.
+
+    Raises:
+        OSError: it is not for us to do.
+    """
+    have = set((parent / "cgroup.controllers").read_text().split())
+    wanted = " ".join(f"+{name}" for name in CONTROLLERS if name in have)
+    for _ in range(_TRIES):  # what it forks meanwhile is in it too
+        try:
+            (parent / "cgroup.subtree_control").write_text(wanted)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+        else:
+            return
+        aside = parent / _ASIDE
+        aside.mkdir(exist_ok=True)
+        for pid in (parent / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                (aside / "cgroup.procs").write_text(pid)
+    raise OSError(errno.EBUSY, f"{parent} does not get empty")
 
 
 @dataclass(frozen=True)
