@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import ssl
 import subprocess
@@ -14,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from containers.engines.docker.client import candidates, connect
+from containers.engines.docker.client import Flavour, candidates, connect
 from containers.engines.docker.files import read
 from generators.errors import EngineError, SandboxFault
 from tests.engines import find_socket
+
+FLAVOURS: tuple[Flavour, ...] = ("docker", "podman")
 
 
 @pytest.fixture
@@ -52,6 +55,22 @@ def test_the_current_context_names_the_daemon(config: Path, monkeypatch: pytest.
     assert candidates("docker") == ["tcp://192.0.2.9:2376"]
     monkeypatch.setenv("DOCKER_HOST", "unix:///run/named.sock")
     assert candidates("docker") == ["unix:///run/named.sock"]
+
+
+def test_a_socket_behind_a_closed_door_is_none(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root's Podman has it, for everybody else."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(config / "closed"))
+    (config / "closed/podman").mkdir(parents=True)
+    (config / "closed/podman/podman.sock").touch()
+    (config / "closed").chmod(0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        assert not any("closed" in address for flavour in FLAVOURS for address in candidates(flavour))
+    finally:
+        os.seteuid(user)
+        (config / "closed").chmod(0o700)
 
 
 def test_a_damaged_configuration_leaves_the_usual_sockets(config: Path) -> None:

@@ -32,14 +32,17 @@ def candidates(flavour: Flavour) -> list[str]:
         if not named[0] and (context := _context()) is not None:
             named.append(str(context.Host))
         files = ["/var/run/docker.sock", f"{runtime}/docker.sock"]
-    found = [address for address in named if address] or [f"unix://{file}" for file in files if Path(file).exists()]
+    there = [
+        f"unix://{file}" for file in files if os.path.exists(file)
+    ]  # root's may be in a folder that is closed to us
+    found = [address for address in named if address] or there
     return list(dict.fromkeys(found))
 
 
 def _context() -> Any:
     """The context of DOCKER_CONTEXT, or the current one as `docker context use` set it; None for the usual sockets."""
     name, folder = os.environ.get("DOCKER_CONTEXT", ""), os.environ.get("DOCKER_CONFIG", "")
-    if not name and not (Path(folder) if folder else Path.home() / ".docker").joinpath("config.json").exists():
+    if not name and not os.path.exists((Path(folder) if folder else Path.home() / ".docker") / "config.json"):
         return None
     try:
         from docker.context import ContextAPI
