@@ -14,7 +14,6 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Generator
 from typing import NoReturn
 
 from containers.grading import runner
@@ -177,10 +176,12 @@ def grade(request: Request, reply: socket.socket, fds: list[int]) -> None:
     them. Results come first; the end of `reply` says that all is gone.
     """
     results, log, *rest = fds
-    with _oom_score():
+    with inside.open_oom_score() as score:
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
         inside.enter(namespaces_of(request, rest))
+        inside.set_oom_score(score, 1000)  # what is forked now is killed before this process when memory runs out
         first = First(ahead=False)
+        inside.set_oom_score(score, 0)
     payload = os.memfd_create("tests", os.MFD_CLOEXEC)
     os.write(payload, json.dumps({**request, "kinds": []}).encode())
     first.send(payload, [log])
@@ -199,17 +200,6 @@ def _hear_out(first: First, timeout: float, reply: socket.socket, results: int) 
         status = first.end()
     if reason or not size:
         answer(reply, {"reason": reason or (f"grader_killed_{status & 127}" if status & 127 else "grader_crashed")})
-
-
-@contextlib.contextmanager
-def _oom_score() -> Generator[None]:
-    """What is forked within is killed before this process when memory runs out."""
-    with open("/proc/self/oom_score_adj", "w") as score:  # later, /proc may be another's
-        inside.set_oom_score(score, 1000)
-        try:
-            yield
-        finally:
-            inside.set_oom_score(score, 0)
 
 
 def _heard(channel: socket.socket, first: int, reply: socket.socket, timeout: float, results: int) -> tuple[int, str]:
@@ -252,7 +242,7 @@ def _serve(channel: socket.socket, *, ahead: bool) -> NoReturn:
         channel.send(b"r")
         taken = _taken(channel)
         if ahead:  # only now: while it waited, it was not to be killed for what others took
-            with open("/proc/self/oom_score_adj", "w") as score:
+            with inside.open_oom_score() as score:
                 inside.set_oom_score(score, 1000)
         if taken is not None:
             request, (log, *spaces) = taken

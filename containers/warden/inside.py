@@ -9,7 +9,7 @@ import resource
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from io import FileIO
 
 from containers.linux import seccomp, syscalls
 from containers.linux.syscalls import KINDS
@@ -77,11 +77,18 @@ def set_limits(max_processes: int | None) -> None:
         limit(resource.RLIMIT_NPROC, max_processes)
 
 
-def set_oom_score(score: TextIO, value: int) -> None:
-    """When memory runs out, programs (1000) are killed before the processes that keep the sandbox."""
+def open_oom_score() -> FileIO:
+    """Of this process. Opened before it enters another's /proc."""
+    return open("/proc/self/oom_score_adj", "wb", buffering=0)
+
+
+def set_oom_score(score: FileIO, value: int) -> None:
+    """When memory runs out, programs (1000) are killed before the processes that keep the sandbox.
+
+    Only once the user namespace was entered: what the host's root sets cannot be lowered from inside.
+    """
     with contextlib.suppress(OSError):
-        score.write(str(value))
-        score.flush()
+        score.write(b"%d" % value)
 
 
 def redirect(stdin: int, stdout: int, stderr: int) -> None:

@@ -12,7 +12,7 @@ import socket
 import stat
 import termios
 from collections.abc import Callable
-from typing import TextIO
+from io import FileIO
 
 from containers.linux import syscalls
 from containers.warden import MAPPED, inside
@@ -35,7 +35,7 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
     Whatever arrives on `reply`, and its end, kills the program's process group.
     """
     stdio, spaces = fds[:3], namespaces_of(request, fds[3:])
-    with open("/proc/self/oom_score_adj", "w") as score:  # later, /proc is another's
+    with inside.open_oom_score() as score:
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # and nothing of this process is open to its own user
         inside.enter(spaces)
         pid = _forked(request, stdio) if request["tty"] else _spawned(request, stdio, score)
@@ -54,7 +54,7 @@ def execute(request: Request, reply: socket.socket, fds: list[int]) -> None:
     answer(reply, {"exit": code if code >= 0 else 128 - code})  # a signal as shells report it
 
 
-def _spawned(request: Request, stdio: list[int], score: TextIO) -> int | None:
+def _spawned(request: Request, stdio: list[int], score: FileIO) -> int | None:
     """Start the program without copying this process (a copy costs more than the program). So this process itself takes on
     the user, the limits and the call filter first; it stays outside the sandbox's process list. None if it did not start."""
     actions = [(os.POSIX_SPAWN_DUP2, fd, wanted) for wanted, fd in enumerate(stdio)]
@@ -124,13 +124,22 @@ def put(request: Request, reply: socket.socket, fds: list[int]) -> None:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             if os.path.islink(path):
                 os.unlink(path)
-            with open(path, "wb") as file:
+            with open(path, "wb", opener=_for_writing) as file:
                 file.write(os.pread(data, entry["size"], offset))
             offset += entry["size"]
         os.chown(path, entry["uid"], entry["gid"])
         if entry["mode"] is not None:
             os.chmod(path, entry["mode"])
     answer(reply, {"done": True})
+
+
+def _for_writing(path: str, flags: int) -> int:
+    """Open a file that is there, or a new one: never both at once, which the kernel may refuse for another user's file in a folder
+    like /tmp (fs.protected_regular). A pipe must not make us wait."""
+    try:
+        return os.open(path, flags & ~os.O_CREAT | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return os.open(path, flags | os.O_EXCL, 0o666)
 
 
 def get(request: Request, reply: socket.socket, fds: list[int]) -> None:
@@ -209,7 +218,7 @@ def as_root(request: Request, reply: socket.socket, fds: list[int]) -> None:
 
 def rehearse(request: Request, reply: socket.socket, fds: list[int]) -> None:
     """Nothing, in the way in which others do something."""
-    with open("/proc/self/oom_score_adj", "w"):
+    with inside.open_oom_score():
         inside.enter(namespaces_of(request, fds))
     for refused in (
         lambda: syscalls.mount("", "", "", 0, ""),
