@@ -107,6 +107,8 @@ def test_a_whole_one_that_was_killed_is_replaced(engine: BubblewrapEngine, which
     for _ in range(3):
         with engine.start(built, LIMITS) as sandbox:
             pass
+    if sandbox.slot.group is None:
+        pytest.skip("no control groups here, and so none is made whole")
     bubblewrap = whole(sandbox.slot)
     [first] = _children(bubblewrap)
     gone = os.pidfd_open(first)
@@ -124,7 +126,8 @@ def test_a_whole_one_is_not_used_where_its_image_was_made_again(engine: Bubblewr
             built = engine.build(image, LIMITS)
             with engine.start(built, LIMITS) as sandbox:
                 assert sandbox.exec("cat /srv/numbers.txt", timeout=10).stdout == b"4711\n"
-        whole(sandbox.slot)
+        if sandbox.slot.group is not None:
+            whole(sandbox.slot)
         assert stock.forget(next(name for name in stock.names(built) if built.own_layers[-1].startswith(name)))
 
 

@@ -104,7 +104,10 @@ class BubblewrapSandbox(BaseSandbox):
 
     def _begin(self, kind: bytes, options: bytes, *, again: bool = False) -> None:
         """Take a bubblewrap that waits, or a whole sandbox; another one where what ran in this place has ended that."""
-        begun, whole = self.slot.warden.sandbox(kind, self._stands_on(), options)
+        ahead = (
+            self.slot.group is not None
+        )  # by which its first process is found if bubblewrap dies before it watches over that
+        begun, whole = self.slot.warden.sandbox(kind, self._stands_on(), options, ahead=ahead)
         try:
             with begun:
                 _, self._fds = begun.receive_with_fds(_START_SECONDS)
