@@ -6,6 +6,7 @@ ranges in /etc/subuid and /etc/subgid, written by newuidmap and newgidmap (Debia
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import NamedTuple
 
@@ -29,7 +30,11 @@ class IdMap(NamedTuple):
         return [f"0 {own} 1", f"1 {first if self.helper else first + 1} {COUNT - 1}"]
 
     def write(self, pid: int) -> None:
-        """Map the new user namespace of process `pid`."""
+        """Map the new user namespace of process `pid`.
+
+        Raises:
+            OSError: it has ended, or this map is refused.
+        """
         uid_lines, gid_lines = self.lines(self.uid0, self.first), self.lines(self.gid0, self.first_gid)
         if not self.helper:
             for name, lines in (("uid_map", uid_lines), ("gid_map", gid_lines)):
@@ -40,7 +45,9 @@ class IdMap(NamedTuple):
 
         for tool, lines in (("newuidmap", uid_lines), ("newgidmap", gid_lines)):
             words = [word for line in lines for word in line.split()]
-            subprocess.run([tool, str(pid), *words], check=True, capture_output=True)
+            done = subprocess.run([tool, str(pid), *words], capture_output=True, text=True)
+            if done.returncode:
+                raise OSError(errno.EPERM, f"{tool}: {done.stderr.strip() or done.returncode}")
 
 
 def _range(file: str, user: str) -> int:

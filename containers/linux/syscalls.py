@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import array
 import ctypes
+import errno
 import os
+import signal
 import socket
+import struct
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -15,6 +18,7 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 32, 0x1000, 0x4000, 0x80000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 2, 4, 8
 _SYS_MOVE_MOUNT, _SYS_FSOPEN, _SYS_FSCONFIG, _SYS_FSMOUNT = 429, 430, 431, 432  # on every architecture
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
 _CLOSE_ON_EXEC, _FSCONFIG_CREATE, _FROM_DESCRIPTOR, _AT_FDCWD = 1, 6, 4, -100
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
@@ -25,6 +29,7 @@ KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 10, 18, 31})
 LAST_CAPABILITY = 40
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_interpreter = ctypes.PyDLL(None, use_errno=True)  # whose calls hold the interpreter's lock, as a fork must
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
 
@@ -47,6 +52,30 @@ def receive_fds(channel: socket.socket, size: int, most: int) -> tuple[bytes, li
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
     return message, fds.tolist()
+
+
+def receive_named(channel: socket.socket) -> tuple[bytes, int]:
+    """A byte, and the process here that sent it, by its number here, wherever it is (`channel` has SO_PASSCRED): 0 if it ended."""
+    size = struct.calcsize("3i")
+    message, ancillary, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(size))
+    return message, next((struct.unpack("3i", data)[0] for _, _, data in ancillary if len(data) == size), 0)
+
+
+def fork(flags: int) -> int:
+    """fork(2) with the child in new namespaces, its first process where `flags` have CLONE_NEWPID: clone(2). For a process with a
+    single thread, as the C library is not told."""
+    if not flags:
+        return os.fork()
+    machine = os.uname().machine
+    if machine not in _SYS_CLONE:
+        raise OSError(errno.ENOSYS, f"clone: not known on {machine}")
+    _interpreter.PyOS_BeforeFork()
+    pid = _interpreter.syscall(_SYS_CLONE[machine], flags | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        _interpreter.PyOS_AfterFork_Child()
+    else:
+        _interpreter.PyOS_AfterFork_Parent()
+    return _check(pid, "clone")
 
 
 def unshare(flags: int) -> None:

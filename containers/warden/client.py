@@ -143,9 +143,9 @@ class Channel:
             os.close(payload)
         return Reply(child, partial(self._make_next, kind))
 
-    def sandbox(self, kind: bytes, stands_on: bytes, options: bytes, *, ahead: bool) -> tuple[Reply, bool]:
+    def sandbox(self, kind: bytes, stands_on: bytes, options: bytes) -> tuple[Reply, bool]:
         """One that was begun (containers/warden/making.py), its first answer has its descriptors; and whether it is a whole one, or
-        waits for its options. Where two in a row stand on the same, with the same options, the next one is begun as a whole, if `ahead`.
+        waits for its options. Where two in a row stand on the same, with the same options, the next one is begun as a whole.
 
         Raises:
             SandboxFault: the warden is gone.
@@ -153,7 +153,7 @@ class Channel:
         told = b"\0".join((kind + stands_on, options))
         with self._lock:
             begun = {asked for asked in (*self._asked, *self._waiting) if asked[:1] == kind}
-        following = told if ahead and told == self._last_begun and len(told) <= MOST_ASKED else kind
+        following = told if told == self._last_begun and len(told) <= MOST_ASKED else kind
         self._last_begun = told
         try:
             for other in begun - {kind, told}:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from containers.linux import syscalls
 from containers.warden import inside
 
-INFO_FD, _OPTIONS_FD = 200, 201
+_ALIVE_FD, _OPTIONS_FD = 200, 201
 _FIRST = (
     "cat"  # the first process: nothing inside can kill it, it echoes a line when it is there, and ends with its input
 )
@@ -34,17 +35,17 @@ class Begun(NamedTuple):
     """Descriptors by which a sandbox is held from its beginning."""
 
     monitor: int  # bubblewrap itself, to end it by
-    info: int  # a pipe with what --info-fd asks for
-    keeper: int  # the first process's input
-    ready: int  # its output
+    alive: int  # a socket that ends when what bubblewrap started has ended
+    keeper: int  # the first process's input, with a line in it
+    ready: int  # its output, a socket that says who wrote
     errors: int  # a memory file with what bubblewrap says
     upper: int  # the writable layer
 
 
-def begin(owner: socket.socket, making: Making, options: bytes, *, isolated: bool) -> None:
-    """In user and mount namespaces of its own: become a bubblewrap with these options, or one that waits for them, in further
-    namespaces of its own (the network's only where isolated), with a writable layer that no other process sees and that goes with
-    it.
+def begin(owner: socket.socket, making: Making, options: bytes, *, isolated: bool, keeper: int) -> None:
+    """In user, mount and process namespaces of its own: become a bubblewrap with these options, or one that waits for them, in
+    further namespaces of its own (the network's only where isolated), with a writable layer that no other process sees and that
+    goes with it. It ends with the keeper (a pidfd).
 
     The owner gets what a sandbox is held by, a pipe for options that are to come, and, where isolated, the namespaces for grading.
 
@@ -62,18 +63,29 @@ def begin(owner: socket.socket, making: Making, options: bytes, *, isolated: boo
     syscalls.mount("tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID, f"size={making.disk_mb}m,mode=0755")
     os.mkdir(f"{scratch}/upper")
     os.mkdir(f"{scratch}/work")
-    (info_out, info), (keeper, keeper_in), (ready_out, ready) = (os.pipe() for _ in range(3))
+    first, first_in = os.pipe()
+    os.write(first_in, b"\n")
+    (alive_out, alive), (ready_out, ready) = socket.socketpair(), socket.socketpair()
+    ready_out.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     source, to_come = _source(options)
     errors = os.memfd_create("errors", os.MFD_CLOEXEC)
     upper = os.open(f"{scratch}/upper", os.O_PATH | os.O_DIRECTORY)
-    begun = Begun(os.pidfd_open(os.getpid()), info_out, keeper_in, ready_out, errors, upper)
+    begun = Begun(os.pidfd_open(os.getpid()), alive_out.fileno(), first_in, ready_out.fileno(), errors, upper)
     socket.send_fds(owner, [b"{}"], [*begun, *to_come, *for_grading])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for fd, wanted in ((source, _OPTIONS_FD), (info, INFO_FD), (keeper, 0), (ready, 1), (errors, 2)):
-        os.dup2(fd, wanted)
-    os.closerange(3, INFO_FD)
-    os.closerange(_OPTIONS_FD + 1, 300)
     syscalls.die_with_parent()
+    if select.select([keeper], [], [], 0)[0]:  # it ended before that
+        os._exit(0)
+    for fd, wanted in (
+        (source, _OPTIONS_FD),
+        (alive.fileno(), _ALIVE_FD),
+        (first, 0),
+        (ready.fileno(), 1),
+        (errors, 2),
+    ):
+        os.dup2(fd, wanted)
+    os.closerange(3, _ALIVE_FD)
+    os.closerange(_OPTIONS_FD + 1, 300)
     os.execve(making.bwrap, [making.bwrap, "--args", str(_OPTIONS_FD), _FIRST], making.env)
 
 

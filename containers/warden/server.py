@@ -22,8 +22,9 @@ from containers.warden import ISOLATED, MAPPED, MOST_ASKED, NETWORKED, inside, m
 from containers.warden.protocol import answer
 
 GRADER, KEEPER = "grader", "keeper"
-_SANDBOXES = (ISOLATED, NETWORKED)
-_MAPPED = (MAPPED, *_SANDBOXES)  # in a user namespace of their own
+_OWN = syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS  # what the host unmounts later is not held on to
+# A bubblewrap is process 1 of a process list of its own: when it ends, at whatever point, the kernel ends all that it started.
+_NAMESPACES = {MAPPED: _OWN, ISOLATED: _OWN | syscalls.CLONE_NEWPID, NETWORKED: _OWN | syscalls.CLONE_NEWPID}
 
 
 class Server:
@@ -31,6 +32,7 @@ class Server:
 
     def __init__(self, control: socket.socket, ids: IdMap, sandboxes: making.Making | None = None) -> None:
         self.control, self.ids, self.sandboxes = control, ids, sandboxes
+        self._alive = os.pidfd_open(os.getpid())
 
     def serve(self) -> None:
         """Fork what is asked for until the owner goes; the waiting children then see their sockets close."""
@@ -43,37 +45,41 @@ class Server:
         """Fork a child that waits for one request on the other end of this socket. `asked`: see MOST_ASKED."""
         kind, options = asked[:1], asked.partition(b"\0")[2]
         ours, theirs = socket.socketpair()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                syscalls.die_with_parent()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for other in (ours, self.control):
-                    other.close()
-                if kind in _MAPPED:
-                    syscalls.unshare(syscalls.CLONE_NEWUSER)
-                    theirs.send(b"?")
-                    if not theirs.recv(1):
-                        os._exit(0)
-                    syscalls.unshare(syscalls.CLONE_NEWNS)  # what the host unmounts later is not held on to
-                    syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
-                if kind in _SANDBOXES and self.sandboxes is not None:
-                    _begin(theirs, self.sandboxes, options, kind == ISOLATED)
-                _rehearse()
-                _serve_one(theirs)
-            finally:
-                os._exit(0)
+        try:
+            pid = syscalls.fork(_NAMESPACES.get(kind, 0))
+            if pid == 0:
+                self._in_child(kind, options, ours, theirs)
+            if kind in _NAMESPACES:
+                self.ids.write(pid)
+                ours.send(b"!")
+        except OSError as error:
+            answer(theirs, {"error": str(error)})
         theirs.close()
-        if kind in _MAPPED and ours.recv(1):
-            self.ids.write(pid)
-            ours.send(b"!")
         return ours
 
+    def _in_child(self, kind: bytes, options: bytes, ours: socket.socket, theirs: socket.socket) -> NoReturn:
+        """Wait until the ids are mapped, then for a request, or become a bubblewrap."""
+        try:
+            syscalls.die_with_parent()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for other in (ours, self.control):
+                other.close()
+            if kind in _NAMESPACES:
+                if not theirs.recv(1):
+                    os._exit(0)
+                syscalls.mount("none", "/", "none", syscalls.MS_REC | syscalls.MS_SLAVE)
+            if kind in (ISOLATED, NETWORKED) and self.sandboxes is not None:
+                _begin(theirs, self.sandboxes, options, kind == ISOLATED, self._alive)
+            _rehearse()
+            _serve_one(theirs)
+        finally:
+            os._exit(0)
 
-def _begin(owner: socket.socket, sandboxes: making.Making, options: bytes, isolated: bool) -> NoReturn:
+
+def _begin(owner: socket.socket, sandboxes: making.Making, options: bytes, isolated: bool, keeper: int) -> NoReturn:
     """Become a bubblewrap. What goes wrong is answered."""
     try:
-        making.begin(owner, sandboxes, options, isolated=isolated)
+        making.begin(owner, sandboxes, options, isolated=isolated, keeper=keeper)
     except OSError as error:
         answer(owner, {"error": f"{type(error).__name__}: {error}"})
     os._exit(1)

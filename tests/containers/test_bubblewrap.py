@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,8 +109,6 @@ def test_a_whole_one_that_was_killed_is_replaced(engine: BubblewrapEngine, which
     for _ in range(3):
         with engine.start(built, LIMITS) as sandbox:
             pass
-    if sandbox.slot.group is None:
-        pytest.skip("no control groups here, and so none is made whole")
     bubblewrap = whole(sandbox.slot)
     [first] = _children(bubblewrap)
     gone = os.pidfd_open(first)
@@ -126,9 +126,37 @@ def test_a_whole_one_is_not_used_where_its_image_was_made_again(engine: Bubblewr
             built = engine.build(image, LIMITS)
             with engine.start(built, LIMITS) as sandbox:
                 assert sandbox.exec("cat /srv/numbers.txt", timeout=10).stdout == b"4711\n"
-        if sandbox.slot.group is not None:
-            whole(sandbox.slot)
+        whole(sandbox.slot)
         assert stock.forget(next(name for name in stock.names(built) if built.own_layers[-1].startswith(name)))
+
+
+def test_a_bubblewrap_that_is_killed_while_it_begins_leaves_nothing(
+    engine: BubblewrapEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first process first waits for it, for ever."""
+    monkeypatch.setattr(engine.slots, "hierarchy", cgroups.Hierarchy(1, {}))  # a group would be emptied
+    built, limits = engine.build(toy().image, LIMITS), LIMITS.model_copy(update={"pids": 65})
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(30):
+            sandbox = BubblewrapSandbox(engine, built, limits, StartOptions())
+            first = pool.submit(_killed_with_a_child, sandbox.slot.warden.process.pid)
+            with contextlib.suppress(SandboxFault):
+                sandbox.open()
+            gone = Descriptor(first.result(10))
+            sandbox.close()
+            assert readable([gone], 10)
+            os.close(gone.fd)
+
+
+def _killed_with_a_child(keeper: int) -> int:
+    """Kill a keeper's bubblewrap as soon as it has a child, to be held on to by this descriptor."""
+    while True:
+        for pid in _bubblewraps(keeper):
+            for child in _children(pid):
+                with contextlib.suppress(ProcessLookupError):
+                    first = os.pidfd_open(child)
+                    os.kill(pid, signal.SIGKILL)
+                    return first
 
 
 def whole(slot: Slot) -> int:

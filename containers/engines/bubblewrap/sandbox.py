@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -13,26 +12,26 @@ from typing import TYPE_CHECKING, Self
 
 from containers.execution import BaseSandbox
 from containers.grading.entered import Graded, Place
+from containers.linux import syscalls
 from containers.linux.namespaces import Entrance
 from containers.sandbox import BuiltImage, GradeRequest, GradeResult, PutFile, StartOptions
 from containers.streams import Descriptor, readable
 from containers.warden import ISOLATED, NETWORKED
 from containers.warden.client import Reply, memory_file, read_memory_file
 from containers.warden.inside import FOR_GRADING
-from containers.warden.making import INFO_FD, Begun, give_up
+from containers.warden.making import Begun, give_up
 from generators.errors import SandboxEnded, SandboxFault
 from generators.task import Limits
 
 if TYPE_CHECKING:
     from containers.engines.bubblewrap.engine import BubblewrapEngine
 
-_CHILD = re.compile(rb'"child-pid": (\d+)')
 CLOCK = "/dev/shm/.clock.so"  # below a mount of ours, so that no layer gets a mount point
 _START_SECONDS = 30.0
 _SHM_BYTES = 64 << 20  # as much as Docker gives
 _BASIC = (
     *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm"),
-    *("--remount-ro", "/dev", "--chdir", "/", "--clearenv", "--as-pid-1", "--info-fd", str(INFO_FD)),
+    *("--remount-ro", "/dev", "--chdir", "/", "--clearenv", "--as-pid-1"),
 )
 
 
@@ -104,10 +103,7 @@ class BubblewrapSandbox(BaseSandbox):
 
     def _begin(self, kind: bytes, options: bytes, *, again: bool = False) -> None:
         """Take a bubblewrap that waits, or a whole sandbox; another one where what ran in this place has ended that."""
-        ahead = (
-            self.slot.group is not None
-        )  # by which its first process is found if bubblewrap dies before it watches over that
-        begun, whole = self.slot.warden.sandbox(kind, self._stands_on(), options, ahead=ahead)
+        begun, whole = self.slot.warden.sandbox(kind, self._stands_on(), options)
         try:
             with begun:
                 _, self._fds = begun.receive_with_fds(_START_SECONDS)
@@ -139,15 +135,12 @@ class BubblewrapSandbox(BaseSandbox):
         return held
 
     def _become_ready(self, held: Begun) -> None:
-        """Hold on to the first process and its namespaces, and have that one echo a byte: then all mounts exist, and what is held is
-        no other process that got its number."""
-        said = os.read(held.info, 65536) if readable([Descriptor(held.info)], _START_SECONDS) else b""
-        child = _CHILD.search(said)  # what follows may not be written yet
-        entrance = Entrance.of(int(child[1])) if child else None
+        """Hear of the first process: then all mounts exist. Hold on to it and to its namespaces, and hear of it again: what is held
+        is no other process that got its number."""
+        entrance = Entrance.of(first) if (first := _heard(held)) else None
         with contextlib.suppress(BrokenPipeError):  # it has ended
             os.write(held.keeper, b"\n")
-        ends = [Descriptor(held.ready), *([Descriptor(entrance.process)] if entrance else [])]
-        if entrance is None or ends[0] not in readable(ends, _START_SECONDS) or not os.read(held.ready, 1):
+        if entrance is None or not _heard(held):
             if entrance is not None:
                 entrance.close()
             lines = read_memory_file(held.errors).decode(errors="replace").strip().splitlines()
@@ -310,3 +303,12 @@ class BubblewrapSandbox(BaseSandbox):
 
     def _some(self, *kinds: str) -> dict[str, int]:
         return {kind: self._namespaces[kind] for kind in kinds}
+
+
+def _heard(held: Begun) -> int:
+    """The number of the first process, when that has echoed a line; 0 if it ended, or did not in time."""
+    ready = Descriptor(held.ready)
+    if ready not in readable([ready, Descriptor(held.alive)], _START_SECONDS):
+        return 0
+    with socket.socket(fileno=os.dup(held.ready)) as channel:
+        return syscalls.receive_named(channel)[1]
