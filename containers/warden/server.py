@@ -146,6 +146,7 @@ def main(control_fd: int, role: str, ids: IdMap, sandboxes: making.Making | None
         assert grading
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the owner to handle
+    os.get_exec_path()  # imports what os.execvpe does: from here, where its file can be read
     gc.collect()
     gc.freeze()
     control = socket.socket(fileno=control_fd)
