@@ -76,7 +76,7 @@ class BubblewrapSandbox(BaseSandbox):
         self._fds: list[int] = []
         self._entrance: Entrance | None = None
         self._graded: Graded | None = None
-        self._seats, self._asks_for_next = contextlib.ExitStack(), contextlib.ExitStack()
+        self._seats = contextlib.ExitStack()
         self._upper = -1
         self._ended = self._closed = False
         self._clock = engine.clock_library() if options.clock_offset else None
@@ -105,14 +105,13 @@ class BubblewrapSandbox(BaseSandbox):
         """Take a bubblewrap that waits, or a whole sandbox; another one where what ran in this place has ended that."""
         begun, whole = self.slot.warden.sandbox(kind, self._stands_on(), options)
         try:
-            self._asks_for_next.enter_context(begun)  # not before its processes are ended: it would slow them
-            _, self._fds = begun.receive_with_fds(_START_SECONDS)
-            self._become_ready(self._held(b"" if whole else options))
+            with begun:
+                _, self._fds = begun.receive_with_fds(_START_SECONDS)
+                self._become_ready(self._held(b"" if whole else options))
         except SandboxFault:
             if again or not whole:
                 raise
             self._let_go()
-            self._asks_for_next.close()
             self._begin(kind, options, again=True)
 
     def _stands_on(self) -> bytes:
@@ -150,7 +149,6 @@ class BubblewrapSandbox(BaseSandbox):
 
     def end_processes(self) -> None:
         """Kill the sandbox's first process; the kernel then ends all others before that one counts as gone."""
-        self._asks_for_next.close()
         if self._entrance is not None and not self._ended:
             self._entrance.end()
             self._ended = True
