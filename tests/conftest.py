@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from containers.engines.bubblewrap.engine import BubblewrapEngine
 from containers.pool import Pool
 from containers.sandbox import Engine
 from tests.engines import NAMES, open_engine
 from tests.small_model import Served, small_model
+
+settings.register_profile("same", derandomize=True)  # every run is the same; --hypothesis-profile=default searches anew
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -78,6 +78,8 @@ class Reply:
             with contextlib.suppress(ValueError):
                 value: Any = json.loads(text)
                 break
+        if isinstance(value, dict) and "fault" in value:
+            raise SandboxFault(str(cast(dict[str, object], value)["fault"]))
         if isinstance(value, dict) and "error" in value:
             text = str(cast(dict[str, object], value)["error"])
             raise (SandboxFault if _FULL in text else OperationError)(text)
@@ -130,11 +132,10 @@ class Channel:
         kind = CHILDREN.get(operation, PLAIN)
         try:
             child = self._child(kind)
-            try:
+            with contextlib.suppress(
+                BrokenPipeError, ConnectionResetError
+            ):  # it has ended: where its answer is read it says why
                 socket.send_fds(child, [operation.encode()], [payload, *fds])
-            except OSError:
-                child.close()
-                raise
             if kind == PLAIN:  # what it is for may last as long as its sandbox
                 self._make_next(kind)
         except OSError as error:

@@ -53,7 +53,7 @@ class Server:
                 self.ids.write(pid)
                 ours.send(b"!")
         except OSError as error:
-            answer(theirs, {"error": str(error)})
+            answer(theirs, {"fault": str(error)})
         theirs.close()
         return ours
 
@@ -81,7 +81,7 @@ def _begin(owner: socket.socket, sandboxes: making.Making, options: bytes, isola
     try:
         making.begin(owner, sandboxes, options, isolated=isolated, keeper=keeper)
     except OSError as error:
-        answer(owner, {"error": f"{type(error).__name__}: {error}"})
+        answer(owner, {"fault": f"{type(error).__name__}: {error}"})
     os._exit(1)
 
 

@@ -17,7 +17,8 @@ SECTIONS = ["%files", "%post", "%environment", "%labels"]
 NASTY = st.text(st.sampled_from("'\"`$\\{}%\n #!&|;<>*?[~=é\t-ab"), max_size=30) | st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30
 )
-LINE = st.text(st.sampled_from("'\"`$\\{}% #!&|;<>*?[~=é-ab"), max_size=30).map(lambda text: f"echo {text}x")
+_WRITTEN = st.text(st.sampled_from("'\"`$\\{}% #!&|;<>*?[~=é-ab"), max_size=30).map(lambda text: f"echo {text}x")
+LINE = _WRITTEN.filter(lambda text: "<<" not in text)  # a heredoc is refused
 
 
 def shell(script: str) -> bytes:
