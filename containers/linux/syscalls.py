@@ -54,11 +54,12 @@ def receive_fds(channel: socket.socket, size: int, most: int) -> tuple[bytes, li
     return message, fds.tolist()
 
 
-def receive_named(channel: socket.socket) -> tuple[bytes, int]:
-    """A byte, and the process here that sent it, by its number here, wherever it is (`channel` has SO_PASSCRED): 0 if it ended."""
+def receive_sender(channel: socket.socket) -> int:
+    """The process that sent the next byte, by its number in our process list, wherever it is (`channel` has SO_PASSCRED); 0 at the
+    end."""
     size = struct.calcsize("3i")
-    message, ancillary, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(size))
-    return message, next((struct.unpack("3i", data)[0] for _, _, data in ancillary if len(data) == size), 0)
+    _, ancillary, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(size))
+    return next((struct.unpack("3i", data)[0] for _, _, data in ancillary if len(data) == size), 0)
 
 
 def fork(flags: int) -> int:

@@ -132,9 +132,8 @@ class Channel:
         kind = CHILDREN.get(operation, PLAIN)
         try:
             child = self._child(kind)
-            with contextlib.suppress(
-                BrokenPipeError, ConnectionResetError
-            ):  # it has ended: where its answer is read it says why
+            # one that has ended said why: it is met where the answer is read
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 socket.send_fds(child, [operation.encode()], [payload, *fds])
             if kind == PLAIN:  # what it is for may last as long as its sandbox
                 self._make_next(kind)

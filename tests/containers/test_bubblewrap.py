@@ -151,13 +151,15 @@ def test_a_bubblewrap_that_is_killed_while_it_begins_leaves_nothing(
 
 def _killed_with_a_child(keeper: int) -> int:
     """Kill a keeper's bubblewrap as soon as it has a child, to be held on to by this descriptor."""
-    while True:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
         for pid in _bubblewraps(keeper):
             for child in _children(pid):
                 with contextlib.suppress(ProcessLookupError):
                     first = os.pidfd_open(child)
                     os.kill(pid, signal.SIGKILL)
                     return first
+    raise AssertionError("it had none")
 
 
 def whole(slot: Slot) -> int:

@@ -311,4 +311,4 @@ def _heard(held: Begun) -> int:
     if ready not in readable([ready, Descriptor(held.alive)], _START_SECONDS):
         return 0
     with socket.socket(fileno=os.dup(held.ready)) as channel:
-        return syscalls.receive_named(channel)[1]
+        return syscalls.receive_sender(channel)
